@@ -1,0 +1,2 @@
+//! The `chash` program.
+fn main() {}
