@@ -5,6 +5,7 @@ mod capabilities;
 mod distributor;
 mod error;
 mod hasher;
+mod list;
 pub mod mix;
 mod node;
 mod roster;
@@ -16,6 +17,7 @@ pub use distributor::{
 };
 pub use error::{BuildError, MembershipError};
 pub use hasher::KeyHasher;
+pub use list::NodeList;
 pub use node::{Change, Node, NodeId};
 pub use roster::Roster;
 pub use work::{Footprint, Probes, Work};

@@ -27,6 +27,27 @@ pub const fn combine(a: u64, b: u64) -> u64 {
     mix64(a ^ mix64(b.wrapping_add(GOLDEN)))
 }
 
+/// A seed prepared for [`seeded`]: 0 stays 0, and every other seed becomes a well-mixed word other than 0.
+#[must_use]
+#[inline]
+pub const fn seed_mask(seed: u64) -> u64 {
+    mix64(seed)
+}
+
+/// The key under a seed, for algorithms whose published function takes a key alone: for mask 0 the
+/// key as it is, so that the published answers hold; otherwise a bijection of the keys.
+///
+/// ```
+/// use chash_core::mix::{seed_mask, seeded};
+/// assert_eq!(seeded(42, seed_mask(0)), 42);
+/// assert_ne!(seeded(42, seed_mask(1)), seeded(42, seed_mask(2)));
+/// ```
+#[must_use]
+#[inline]
+pub const fn seeded(key: u64, mask: u64) -> u64 {
+    if mask == 0 { key } else { mix64(key ^ mask) }
+}
+
 /// Maps a uniform word to `0..n` by multiplying and keeping the high half: no division, and biased
 /// by less than n/2^64.
 ///
