@@ -1,6 +1,6 @@
 //! The bookkeeping that placements share: who is present, under which name, id and weight.
 
-use crate::{BuildError, Footprint, MembershipError, Node, NodeId};
+use crate::{BuildError, Change, Footprint, MembershipError, Node, NodeId};
 
 /// The nodes of a placement, found by name and by id.
 ///
@@ -144,6 +144,20 @@ impl Roster {
         }
         self.total_weight = total_weight;
         Ok(core::mem::replace(&mut node.weight, weight))
+    }
+
+    /// Makes one change: the step of a [`Distributor::apply`](crate::Distributor::apply) that works on a
+    /// copy of the roster and rebuilds once.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`insert`](Self::insert), [`remove`](Self::remove) and [`set_weight`](Self::set_weight).
+    pub fn apply(&mut self, change: &Change) -> Result<(), MembershipError> {
+        match change {
+            Change::Add(node) => self.insert(node),
+            Change::Remove(id) => self.remove(*id).map(drop),
+            Change::SetWeight(id, weight) => self.set_weight(*id, *weight).map(drop),
+        }
     }
 
     /// The heap bytes of the roster, all of them membership.
