@@ -1,0 +1,309 @@
+//! Bounded loads for requests in flight.
+
+use chash_core::{
+    BuildError, Capabilities, Change, Disruption, Distributor, Footprint, LoadAware, MembershipError, Node,
+    NodeId, Order, Probes, Replicated, Work,
+};
+
+use crate::Factor;
+use crate::factor::Capacities;
+use crate::loads::Loads;
+
+/// The name of the parameter that chooses the placement underneath.
+const OVER: &str = "over";
+
+/// A placement whose nodes refuse keys beyond c times their fair share: for requests in flight.
+///
+/// An arriving key goes to the first node of its preference order, which is the inner placement's,
+/// that has room: whose load is below ⌈c · total · w / W⌉, w being its weight and W the sum of all.
+///
+/// - Without an expected total (the online rule) `total` is the keys present and the arriving one.
+/// - With an expected total (the static rule) it is that number, until every place that it gives is
+///   taken; then the online rule takes over, so that keys beyond the expectation are still placed.
+///
+/// Every arrival counts: a key assigned twice is two requests. A capacity binds when a key is
+/// assigned; keys that a node already holds stay when capacities shrink. A node that leaves takes
+/// its load out of the total; a node that joins starts empty; a node of weight 0 holds nothing new
+/// and counts for nothing in W.
+///
+/// [`lookup`](Distributor::lookup) tells where an arriving key would go now, without counting it.
+/// With no key assigned that is the inner placement's own answer.
+///
+/// A lookup or an assignment costs an inner lookup and one read of a load if the first choice has
+/// room, and otherwise a walk by the inner placement's
+/// [`first_accepting`](Replicated::first_accepting) as well, with one read and two multiplications
+/// for each node asked; never more nodes than there are. Release is O(1), membership is the inner
+/// placement's cost, and O(N) more under the static rule.
+///
+/// ```
+/// use chash_bounded::{Bounded, Factor};
+/// use chash_core::{Build, Distributor, LoadAware, Node};
+/// use chash_ring::{Params, Ring};
+///
+/// let nodes = Node::numbered(3);
+/// let ring = Ring::build(&Params::default(), &nodes)?;
+/// let mut bounded = Bounded::new(Factor::default(), &nodes, Box::new(ring))?;
+/// // One hot key: the first request may use one place on one node, and so on.
+/// for _ in 0..90 {
+///     bounded.assign(0x0123_4567_89ab_cdef);
+/// }
+/// let loads: Vec<u64> = bounded.node_ids().iter().filter_map(|id| bounded.load(*id)).collect();
+/// assert_eq!(loads.iter().sum::<u64>(), 90);
+/// assert!(loads.iter().all(|load| *load <= 38)); // ⌈1.25 · 90 / 3⌉
+/// # Ok::<(), chash_core::BuildError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Bounded {
+    factor: Factor,
+    /// Replicated, and of the same nodes as `loads`.
+    inner: Box<dyn Distributor>,
+    loads: Loads,
+    /// The total that capacities are for while there are places left; 0 under the online rule.
+    expected: u64,
+    /// The sum of the capacities for `expected` keys; 0 under the online rule.
+    places: u128,
+}
+
+impl Bounded {
+    /// Bounds the loads of `inner`, a placement of exactly these nodes. O(N log N).
+    ///
+    /// # Errors
+    ///
+    /// `Parameter` named `over` if the inner placement has no
+    /// [replicas](Distributor::as_replicated), and so no order of preference; `Parameter` named
+    /// `nodes` if the ids it holds are not those of `nodes`; `NoNodes` if every weight is 0.
+    pub fn new(factor: Factor, nodes: &[Node], inner: Box<dyn Distributor>) -> Result<Self, BuildError> {
+        check_inner(nodes, &*inner)?;
+        Ok(Self { factor, inner, loads: Loads::new(nodes), expected: 0, places: 0 })
+    }
+
+    /// The factor.
+    #[must_use]
+    pub fn factor(&self) -> Factor {
+        self.factor
+    }
+
+    /// The placement underneath.
+    #[must_use]
+    pub fn inner(&self) -> &dyn Distributor {
+        &*self.inner
+    }
+
+    /// How many keys are present: assigned, not released, and their node not removed.
+    #[must_use]
+    pub fn total_load(&self) -> u64 {
+        self.loads.total_load()
+    }
+
+    /// The heap bytes that `new` would leave live for so many nodes, over an inner placement of so
+    /// many heap bytes.
+    #[must_use]
+    pub fn estimate_bytes(nodes: usize, inner_bytes: u64) -> u64 {
+        Loads::estimate_bytes(nodes).saturating_add(inner_bytes)
+    }
+
+    /// The capacities that bind the next arrival. Some node of positive weight is below its own:
+    ///
+    /// - Places left of the expected total: if every node were full, its load would be at least its
+    ///   capacity, and the total load at least the sum of them, which is `places`.
+    /// - Otherwise, with `total` keys present: the capacities sum to at least c · (total + 1), which
+    ///   is more than `total` as c ≥ 1, so not every load reaches its capacity.
+    ///
+    /// And the preference order holds every node of positive weight, so the walk ends there or sooner.
+    fn capacities(&self) -> Capacities {
+        let present = self.loads.total_load();
+        let total = if u128::from(present) < self.places { self.expected } else { present + 1 };
+        self.factor.capacities(total, self.loads.total_weight())
+    }
+
+    /// Where an arriving key goes, as a position in `loads`.
+    fn place(&self, key: u64) -> (usize, Probes) {
+        let capacities = self.capacities();
+        // Most keys stop at their first choice: the lookup alone is cheaper than beginning a walk.
+        match self.loads.find_room(self.inner.lookup(key), capacities) {
+            Some(position) => (position, Probes(1)),
+            None => self.walk(key, capacities),
+        }
+    }
+
+    /// Where a key goes that its first choice has no room for.
+    fn walk(&self, key: u64, capacities: Capacities) -> (usize, Probes) {
+        let mut found = None;
+        let mut has_room = |id| {
+            found = self.loads.find_room(id, capacities);
+            found.is_some()
+        };
+        let stop = replicated(&*self.inner).first_accepting(key, &mut has_room);
+        found.zip(stop.map(|(_, probes)| probes)).expect("a node has room, and the order holds every node")
+    }
+
+    /// Works out what depends on the weights and the expected total.
+    fn count_places(&mut self) {
+        if self.expected > 0 {
+            self.places = self.loads.places(self.factor.capacities(self.expected, self.loads.total_weight()));
+        } else {
+            self.places = 0;
+        }
+    }
+
+    /// Follows changes that the inner placement has accepted.
+    fn follow(&mut self, changes: &[Change]) {
+        for change in changes {
+            match change {
+                Change::Add(node) => self.loads.insert(node.id, node.weight),
+                Change::Remove(id) => self.loads.remove(*id),
+                Change::SetWeight(id, weight) => self.loads.set_weight(*id, *weight),
+            }
+        }
+        self.count_places();
+    }
+}
+
+/// Refuses a placement that loads cannot be bounded over.
+pub(crate) fn check_inner(nodes: &[Node], inner: &dyn Distributor) -> Result<(), BuildError> {
+    if inner.as_replicated().is_none() {
+        let requirement = "a placement with an order of preference over its nodes (replicas)";
+        return Err(BuildError::Parameter { name: OVER, requirement });
+    }
+    let mut ids: Vec<NodeId> = nodes.iter().map(|node| node.id).collect();
+    ids.sort_unstable();
+    if ids != inner.node_ids() {
+        let requirement = "the nodes that the inner placement was built of";
+        return Err(BuildError::Parameter { name: "nodes", requirement });
+    }
+    if nodes.iter().all(|node| node.weight == 0) {
+        return Err(BuildError::NoNodes);
+    }
+    Ok(())
+}
+
+/// The preference order of a placement that `check_inner` has accepted.
+pub(crate) fn replicated(inner: &dyn Distributor) -> &dyn Replicated {
+    inner.as_replicated().expect("the constructor refuses a placement without replicas")
+}
+
+impl Distributor for Bounded {
+    fn lookup(&self, key: u64) -> NodeId {
+        self.loads.at(self.place(key).0).id
+    }
+
+    /// The inner placement's batch, then a walk for each key whose first choice is full.
+    fn lookup_batch(&self, keys: &[u64], out: &mut [NodeId]) {
+        self.inner.lookup_batch(keys, out);
+        let capacities = self.capacities();
+        for (key, id) in keys.iter().zip(out) {
+            if self.loads.find_room(*id, capacities).is_none() {
+                *id = self.loads.at(self.walk(*key, capacities).0).id;
+            }
+        }
+    }
+
+    /// The inner lookup's work, one probe for each further node asked, and one table read for the
+    /// load of each node asked. What the inner placement reads to find the further nodes is not in it.
+    fn lookup_work(&self, key: u64) -> Work {
+        let inner = self.inner.lookup_work(key);
+        let asked = self.place(key).1.0;
+        Work {
+            hash_evals: inner.hash_evals,
+            probes: inner.probes + (asked - 1),
+            table_reads: inner.table_reads + asked,
+        }
+    }
+
+    fn node_count(&self) -> usize {
+        self.inner.node_count()
+    }
+
+    fn node_ids(&self) -> Vec<NodeId> {
+        self.inner.node_ids()
+    }
+
+    fn add(&mut self, node: &Node) -> Result<(), MembershipError> {
+        self.inner.add(node)?;
+        self.loads.insert(node.id, node.weight);
+        self.count_places();
+        Ok(())
+    }
+
+    /// Removes a node together with its load, which is no longer part of the total.
+    fn remove(&mut self, id: NodeId) -> Result<(), MembershipError> {
+        self.inner.remove(id)?;
+        self.loads.remove(id);
+        self.count_places();
+        Ok(())
+    }
+
+    fn set_weight(&mut self, id: NodeId, weight: u32) -> Result<(), MembershipError> {
+        self.inner.set_weight(id, weight)?;
+        self.loads.set_weight(id, weight);
+        self.count_places();
+        Ok(())
+    }
+
+    fn apply(&mut self, changes: &[Change]) -> Result<(), MembershipError> {
+        self.inner.apply(changes)?;
+        self.follow(changes);
+        Ok(())
+    }
+
+    /// The inner placement's, except that disruption is at best `Approximate`, because a change of
+    /// membership changes the capacities of all nodes, and that the order is `History` as soon as a
+    /// key is present: which nodes are full depends on what has arrived.
+    fn capabilities(&self) -> Capabilities {
+        let mut capabilities = self.inner.capabilities();
+        if capabilities.disruption == Disruption::Minimal {
+            capabilities.disruption = Disruption::Approximate;
+        }
+        if self.loads.total_load() > 0 {
+            capabilities.order = Order::History;
+        }
+        capabilities
+    }
+
+    fn footprint(&self) -> Footprint {
+        let inner = self.inner.footprint();
+        let boxed = size_of_val(&*self.inner) as u64;
+        Footprint { lookup_bytes: inner.lookup_bytes + boxed + self.loads.bytes(), ..inner }
+    }
+
+    fn clone_box(&self) -> Box<dyn Distributor> {
+        Box::new(self.clone())
+    }
+
+    fn as_load_aware(&mut self) -> Option<&mut dyn LoadAware> {
+        Some(self)
+    }
+}
+
+impl LoadAware for Bounded {
+    /// `Some(0)` is the online rule, as `None` is. O(N).
+    fn reset(&mut self, expected_total: Option<u64>) {
+        self.loads.clear();
+        self.expected = expected_total.unwrap_or(0);
+        self.count_places();
+    }
+
+    fn assign(&mut self, key: u64) -> (NodeId, Probes) {
+        let (position, probes) = self.place(key);
+        self.loads.increment(position);
+        (self.loads.at(position).id, probes)
+    }
+
+    fn release(&mut self, id: NodeId) -> Result<(), MembershipError> {
+        match self.loads.find(id) {
+            Some(position) if self.loads.at(position).load > 0 => {
+                self.loads.decrement(position);
+                Ok(())
+            }
+            _ => Err(MembershipError::UnknownNode),
+        }
+    }
+
+    fn load(&self, id: NodeId) -> Option<u64> {
+        self.loads.find(id).map(|position| self.loads.at(position).load)
+    }
+
+    fn capacity(&self, id: NodeId) -> Option<u64> {
+        self.loads.find(id).map(|position| self.capacities().of(self.loads.at(position).weight))
+    }
+}
