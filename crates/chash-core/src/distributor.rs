@@ -211,6 +211,12 @@ pub trait LoadAware: Distributor {
 
     /// What the node may hold when the next key arrives; `None` if it is not present.
     fn capacity(&self, id: NodeId) -> Option<u64>;
+
+    /// The factor c of the paper as an exact ratio, numerator and denominator, where capacities are
+    /// ⌈c · total · weight / Σ weight⌉; `None` where they follow another rule.
+    fn factor(&self) -> Option<(u64, u64)> {
+        None
+    }
 }
 
 /// Construction, apart from the object-safe trait because every family has its own parameters.
