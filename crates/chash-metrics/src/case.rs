@@ -6,9 +6,10 @@ use chash_core::{BuildError, Distributor, MembershipError, Node};
 use thiserror::Error;
 
 use crate::keys::KeyStream;
-use crate::record::{Class, Column, Row};
+use crate::record::{Class, Column, Row, Value};
 
-/// What theory says about the spread of shares of an algorithm (q² in METHODOLOGY).
+/// What theory says about the spread of shares of an algorithm: q², the mean squared relative
+/// deviation of a node's share of key space from its fair share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ShareTheory {
     /// Every node owns its fair share: q² = 0.
@@ -40,6 +41,9 @@ pub enum MoveTheory {
 /// Builds a placement of the given nodes.
 pub type Builder<'a> = dyn Fn(&[Node]) -> Result<Box<dyn Distributor>, BuildError> + Sync + 'a;
 
+/// Tells the heap bytes that building a placement of the given nodes would leave live.
+pub type Estimator<'a> = dyn Fn(&[Node]) -> u64 + Sync + 'a;
+
 /// What a metric is given.
 #[derive(Clone, Copy)]
 pub struct Case<'a> {
@@ -47,6 +51,8 @@ pub struct Case<'a> {
     pub nodes: &'a [Node],
     /// Builds the placement of these (or changed) nodes.
     pub build: &'a Builder<'a>,
+    /// Estimates the size of the placement of these nodes without building it.
+    pub estimate: &'a Estimator<'a>,
     /// The keys.
     pub keys: &'a dyn KeyStream,
     /// What theory says about shares.
@@ -74,6 +80,23 @@ impl std::fmt::Debug for Case<'_> {
 }
 
 impl Case<'_> {
+    /// The placement of the case's nodes.
+    ///
+    /// # Errors
+    ///
+    /// [`MetricError::Unsupported`] where the algorithm has no placement of these nodes by its nature
+    /// (weights, too many nodes); [`MetricError::Build`] for any other refusal.
+    pub fn build_placement(&self) -> Result<Box<dyn Distributor>, MetricError> {
+        (self.build)(self.nodes).map_err(|error| match error {
+            BuildError::Membership(
+                refusal @ (MembershipError::WeightUnsupported
+                | MembershipError::CapacityExceeded { .. }
+                | MembershipError::Unsupported),
+            ) => MetricError::Unsupported(refusal.to_string()),
+            other => MetricError::Build(other),
+        })
+    }
+
     /// An error once the run should end: call it between blocks and samples.
     ///
     /// # Errors
@@ -131,6 +154,13 @@ impl Observation {
     #[must_use]
     pub fn ok(row: Row) -> Self {
         Self { row, outcome: Outcome::Ok }
+    }
+
+    /// What could not be measured: `tried` fills the first of `columns` fields and the rest are missing.
+    #[must_use]
+    pub fn unsupported(mut tried: Row, columns: &[Column], reason: impl ToString) -> Self {
+        tried.resize(columns.len(), Value::Missing);
+        Self { row: tried, outcome: Outcome::Unsupported(reason.to_string()) }
     }
 }
 

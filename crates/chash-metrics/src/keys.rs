@@ -67,6 +67,31 @@ pub trait KeyStream: Sync {
     fn for_each_block(&self, visit: &mut dyn FnMut(KeyBlock<'_>));
 }
 
+/// At most `size` distinct keys, evenly spaced in stream order: key ⌊i·K/n⌋ of K for i = 0, 1, …, n − 1,
+/// where n is the smaller of `size` and K.
+///
+/// Deterministic, and the same keys for every placement. One reading of the stream.
+#[must_use]
+pub fn sample(stream: &dyn KeyStream, size: usize) -> Vec<u64> {
+    let total = stream.key_count();
+    let size = total.min(size as u64);
+    // Products of two counts: wider than either.
+    let place = |i: u64| (u128::from(i) * u128::from(total) / u128::from(size)) as u64;
+    let mut keys = Vec::with_capacity(size as usize);
+    let mut seen = 0u64;
+    stream.for_each_block(&mut |block| {
+        if matches!(block.counts, Counts::Requests) {
+            return;
+        }
+        let end = seen + block.hashes.len() as u64;
+        while (keys.len() as u64) < size && place(keys.len() as u64) < end {
+            keys.push(block.hashes[(place(keys.len() as u64) - seen) as usize]);
+        }
+        seen = end;
+    });
+    keys
+}
+
 /// A counted stream in memory, 16 bytes a key.
 #[derive(Clone, Debug, Default)]
 pub struct CountedKeys {
@@ -127,5 +152,51 @@ impl KeyStream for CountedKeys {
             });
             visit(KeyBlock { hashes, bytes, counts: Counts::Distinct(&self.requests[range]) });
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn numbered(count: u64) -> CountedKeys {
+        CountedKeys::new((0..count).collect(), vec![1; count as usize], None)
+    }
+
+    #[test]
+    fn samples_are_evenly_spaced() {
+        assert_eq!(sample(&numbered(10), 4), [0, 2, 5, 7]);
+        assert_eq!(sample(&numbered(3), 4), [0, 1, 2]);
+        assert_eq!(sample(&numbered(0), 4), [0u64; 0]);
+        let long = sample(&numbered(5000), 1000);
+        assert_eq!(long, (0..1000).map(|i| i * 5).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn collision_is_the_sum_of_squared_frequencies() {
+        assert_eq!(
+            CountedKeys::new(vec![1, 2, 3], vec![1, 2, 1], None).request_collision(),
+            Some(6.0 / 16.0)
+        );
+        assert_eq!(numbered(0).request_collision(), None);
+    }
+
+    #[test]
+    fn blocks_cover_keys_counts_and_bytes() {
+        let count = CountedKeys::BLOCK as u64 + 7;
+        let bytes: Vec<u8> = (0..count).flat_map(u64::to_le_bytes).collect();
+        let ends = (1..=count).map(|i| i * 8).collect();
+        let stream = CountedKeys::new((0..count).collect(), (0..count).collect(), Some((bytes, ends)));
+        let mut seen = 0u64;
+        stream.for_each_block(&mut |block| {
+            let Counts::Distinct(counts) = block.counts else { panic!("a counted stream has counts") };
+            for (index, hash) in block.hashes.iter().enumerate() {
+                assert_eq!((*hash, counts[index]), (seen, seen));
+                assert_eq!(block.bytes.unwrap().get(index), seen.to_le_bytes());
+                seen += 1;
+            }
+        });
+        assert_eq!(seen, count);
+        assert_eq!(stream.request_count(), count * (count - 1) / 2);
     }
 }
