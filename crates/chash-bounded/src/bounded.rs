@@ -62,6 +62,9 @@ pub struct Bounded {
     expected: u64,
     /// The sum of the capacities for `expected` keys; 0 under the online rule.
     places: u128,
+    /// What binds the next arrival: a function of all the above, kept up to date because every
+    /// lookup needs it.
+    capacities: Capacities,
 }
 
 impl Bounded {
@@ -74,7 +77,9 @@ impl Bounded {
     /// `nodes` if the ids it holds are not those of `nodes`; `NoNodes` if every weight is 0.
     pub fn new(factor: Factor, nodes: &[Node], inner: Box<dyn Distributor>) -> Result<Self, BuildError> {
         check_inner(nodes, &*inner)?;
-        Ok(Self { factor, inner, loads: Loads::new(nodes), expected: 0, places: 0 })
+        let loads = Loads::new(nodes);
+        let capacities = factor.capacities(1, loads.total_weight());
+        Ok(Self { factor, inner, loads, expected: 0, places: 0, capacities })
     }
 
     /// The factor.
@@ -102,48 +107,50 @@ impl Bounded {
         Loads::estimate_bytes(nodes).saturating_add(inner_bytes)
     }
 
-    /// The capacities that bind the next arrival. Some node of positive weight is below its own:
+    /// Works out the capacities that bind the next arrival. Some node of positive weight is below
+    /// its own then:
     ///
     /// - Places left of the expected total: if every node were full, its load would be at least its
     ///   capacity, and the total load at least the sum of them, which is `places`.
-    /// - Otherwise, with `total` keys present: the capacities sum to at least c · (total + 1), which
-    ///   is more than `total` as c ≥ 1, so not every load reaches its capacity.
+    /// - Otherwise, with `present` keys: the capacities sum to at least c · (present + 1), which is
+    ///   more than `present` as c ≥ 1, so not every load reaches its capacity.
     ///
-    /// And the preference order holds every node of positive weight, so the walk ends there or sooner.
-    fn capacities(&self) -> Capacities {
+    /// And the preference order holds every node of positive weight, so a walk ends there or sooner.
+    #[inline]
+    fn bind(&mut self) {
         let present = self.loads.total_load();
         let total = if u128::from(present) < self.places { self.expected } else { present + 1 };
-        self.factor.capacities(total, self.loads.total_weight())
+        self.capacities = self.factor.capacities(total, self.loads.total_weight());
+    }
+
+    /// The same after a change of the weights or of the expected total.
+    fn bind_anew(&mut self) {
+        self.places = if self.expected == 0 {
+            0
+        } else {
+            self.loads.places(self.factor.capacities(self.expected, self.loads.total_weight()))
+        };
+        self.bind();
     }
 
     /// Where an arriving key goes, as a position in `loads`.
     fn place(&self, key: u64) -> (usize, Probes) {
-        let capacities = self.capacities();
         // Most keys stop at their first choice: the lookup alone is cheaper than beginning a walk.
-        match self.loads.find_room(self.inner.lookup(key), capacities) {
+        match self.loads.find_room(self.inner.lookup(key), self.capacities) {
             Some(position) => (position, Probes(1)),
-            None => self.walk(key, capacities),
+            None => self.walk(key),
         }
     }
 
     /// Where a key goes that its first choice has no room for.
-    fn walk(&self, key: u64, capacities: Capacities) -> (usize, Probes) {
+    fn walk(&self, key: u64) -> (usize, Probes) {
         let mut found = None;
         let mut has_room = |id| {
-            found = self.loads.find_room(id, capacities);
+            found = self.loads.find_room(id, self.capacities);
             found.is_some()
         };
         let stop = replicated(&*self.inner).first_accepting(key, &mut has_room);
         found.zip(stop.map(|(_, probes)| probes)).expect("a node has room, and the order holds every node")
-    }
-
-    /// Works out what depends on the weights and the expected total.
-    fn count_places(&mut self) {
-        if self.expected > 0 {
-            self.places = self.loads.places(self.factor.capacities(self.expected, self.loads.total_weight()));
-        } else {
-            self.places = 0;
-        }
     }
 
     /// Follows changes that the inner placement has accepted.
@@ -155,7 +162,7 @@ impl Bounded {
                 Change::SetWeight(id, weight) => self.loads.set_weight(*id, *weight),
             }
         }
-        self.count_places();
+        self.bind_anew();
     }
 }
 
@@ -190,10 +197,9 @@ impl Distributor for Bounded {
     /// The inner placement's batch, then a walk for each key whose first choice is full.
     fn lookup_batch(&self, keys: &[u64], out: &mut [NodeId]) {
         self.inner.lookup_batch(keys, out);
-        let capacities = self.capacities();
         for (key, id) in keys.iter().zip(out) {
-            if self.loads.find_room(*id, capacities).is_none() {
-                *id = self.loads.at(self.walk(*key, capacities).0).id;
+            if self.loads.find_room(*id, self.capacities).is_none() {
+                *id = self.loads.at(self.walk(*key).0).id;
             }
         }
     }
@@ -221,7 +227,7 @@ impl Distributor for Bounded {
     fn add(&mut self, node: &Node) -> Result<(), MembershipError> {
         self.inner.add(node)?;
         self.loads.insert(node.id, node.weight);
-        self.count_places();
+        self.bind_anew();
         Ok(())
     }
 
@@ -229,14 +235,14 @@ impl Distributor for Bounded {
     fn remove(&mut self, id: NodeId) -> Result<(), MembershipError> {
         self.inner.remove(id)?;
         self.loads.remove(id);
-        self.count_places();
+        self.bind_anew();
         Ok(())
     }
 
     fn set_weight(&mut self, id: NodeId, weight: u32) -> Result<(), MembershipError> {
         self.inner.set_weight(id, weight)?;
         self.loads.set_weight(id, weight);
-        self.count_places();
+        self.bind_anew();
         Ok(())
     }
 
@@ -280,12 +286,13 @@ impl LoadAware for Bounded {
     fn reset(&mut self, expected_total: Option<u64>) {
         self.loads.clear();
         self.expected = expected_total.unwrap_or(0);
-        self.count_places();
+        self.bind_anew();
     }
 
     fn assign(&mut self, key: u64) -> (NodeId, Probes) {
         let (position, probes) = self.place(key);
         self.loads.increment(position);
+        self.bind();
         (self.loads.at(position).id, probes)
     }
 
@@ -293,6 +300,7 @@ impl LoadAware for Bounded {
         match self.loads.find(id) {
             Some(position) if self.loads.at(position).load > 0 => {
                 self.loads.decrement(position);
+                self.bind();
                 Ok(())
             }
             _ => Err(MembershipError::UnknownNode),
@@ -304,6 +312,6 @@ impl LoadAware for Bounded {
     }
 
     fn capacity(&self, id: NodeId) -> Option<u64> {
-        self.loads.find(id).map(|position| self.capacities().of(self.loads.at(position).weight))
+        self.loads.find(id).map(|position| self.capacities.of(self.loads.at(position).weight))
     }
 }

@@ -164,8 +164,20 @@ impl Capacities {
     /// load < ⌈x/y⌉ is load·y < x: no division, which would cost more than the lookup.
     #[inline]
     pub(crate) fn admit(self, load: u64, weight: u32) -> bool {
+        // Below some 10^18 keys both sides are products of words: one instruction each.
+        if let (Ok(demand), Ok(unit)) = (u64::try_from(self.demand), u64::try_from(self.unit)) {
+            u128::from(load) * u128::from(unit) < u128::from(demand) * u128::from(weight)
+        } else {
+            self.admit_wide(load, weight)
+        }
+    }
+
+    /// The same for operands of any size.
+    #[cold]
+    fn admit_wide(self, load: u64, weight: u32) -> bool {
         // A product beyond 128 bits exceeds any demand.
-        u128::from(load).checked_mul(self.unit).is_some_and(|taken| taken < self.demand * u128::from(weight))
+        let taken = u128::from(load).checked_mul(self.unit);
+        taken.is_some_and(|taken| taken < self.demand * u128::from(weight))
     }
 }
 
@@ -264,8 +276,10 @@ mod tests {
             prop_assert!(u128::from(capacity) * unit >= exact);
             prop_assert!(capacity == 0 || u128::from(capacity - 1) * unit < exact);
             let capacities = factor.capacities(total, total_weight);
-            prop_assert!(!capacities.admit(capacity, weight));
-            prop_assert!(capacity == 0 || capacities.admit(capacity - 1, weight));
+            for admit in [Capacities::admit, Capacities::admit_wide] {
+                prop_assert!(!admit(capacities, capacity, weight));
+                prop_assert!(capacity == 0 || admit(capacities, capacity - 1, weight));
+            }
         }
     }
 }

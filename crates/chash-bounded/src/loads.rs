@@ -26,6 +26,8 @@ pub(crate) struct Loads {
     /// A power of two of slots, at most three quarters taken. No vacant slot lies between a node's
     /// home and its place.
     slots: Vec<Slot>,
+    /// 64 minus the logarithm of the number of slots.
+    shift: u32,
     nodes: usize,
     total_weight: u64,
     /// The sum of the loads.
@@ -36,7 +38,8 @@ impl Loads {
     /// A table of these nodes, which have distinct ids, all loads 0. O(N).
     pub(crate) fn new(nodes: &[Node]) -> Self {
         let mut loads =
-            Self { slots: vacant(slots_for(nodes.len())), nodes: 0, total_weight: 0, total_load: 0 };
+            Self { slots: Vec::new(), shift: 0, nodes: 0, total_weight: 0, total_load: 0 };
+        loads.make_slots(slots_for(nodes.len()));
         for node in nodes {
             loads.insert(node.id, node.weight);
         }
@@ -55,13 +58,16 @@ impl Loads {
     #[inline]
     pub(crate) fn find(&self, id: NodeId) -> Option<usize> {
         let mut at = self.home(id);
-        while self.slots[at].load != VACANT {
-            if self.slots[at].id == id {
+        loop {
+            let slot = &self.slots[at];
+            if slot.load == VACANT {
+                return None;
+            }
+            if slot.id == id {
                 return Some(at);
             }
             at = self.after(at);
         }
-        None
     }
 
     /// The node at a position that [`find`](Self::find) gave.
@@ -104,8 +110,7 @@ impl Loads {
     pub(crate) fn insert(&mut self, id: NodeId, weight: u32) {
         let wanted = slots_for(self.nodes + 1);
         if wanted > self.slots.len() {
-            let old = core::mem::replace(&mut self.slots, vacant(wanted));
-            for slot in old.into_iter().filter(|slot| slot.load != VACANT) {
+            for slot in self.make_slots(wanted).into_iter().filter(|slot| slot.load != VACANT) {
                 self.put(slot);
             }
         }
@@ -158,6 +163,12 @@ impl Loads {
         (slots_for(nodes) * size_of::<Slot>()) as u64
     }
 
+    /// Starts over with this many vacant slots, a power of two, and returns the old ones.
+    fn make_slots(&mut self, count: usize) -> Vec<Slot> {
+        self.shift = u64::BITS - count.trailing_zeros();
+        core::mem::replace(&mut self.slots, vec![Slot { id: NodeId(0), weight: 0, load: VACANT }; count])
+    }
+
     fn put(&mut self, slot: Slot) {
         let mut at = self.home(slot.id);
         while self.slots[at].load != VACANT {
@@ -169,7 +180,7 @@ impl Loads {
     #[inline]
     fn home(&self, id: NodeId) -> usize {
         // The top bits of the product, as many as the table has: below its length.
-        (u64::from(id.0).wrapping_mul(GOLDEN) >> (64 - self.slots.len().trailing_zeros())) as usize
+        (u64::from(id.0).wrapping_mul(GOLDEN) >> self.shift) as usize
     }
 
     #[inline]
@@ -180,10 +191,6 @@ impl Loads {
 
 fn slots_for(nodes: usize) -> usize {
     (nodes + nodes / 3 + 1).next_power_of_two().max(4)
-}
-
-fn vacant(slots: usize) -> Vec<Slot> {
-    vec![Slot { id: NodeId(0), weight: 0, load: VACANT }; slots]
 }
 
 #[cfg(test)]
