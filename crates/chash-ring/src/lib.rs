@@ -3,8 +3,13 @@
 
 mod circle;
 mod distinct;
+mod grid;
+mod line;
+mod lines;
 mod params;
 mod ring;
+mod scan;
+mod tails;
 
 pub use params::{MAX_POINTS, Params, Sizing};
 pub use ring::Ring;

@@ -1,14 +1,16 @@
 //! The ring: nodes, their points, and the trait on top of the table.
 
 use core::cmp::Ordering;
+use core::ops::ControlFlow;
 
 use chash_core::{
     Build, BuildError, Capabilities, Change, Disruption, Distributor, Footprint, MembershipError, Node,
     NodeId, Order, Probes, Removal, Replicated, Roster, Work,
 };
 
-use crate::circle::{Circle, Point};
+use crate::circle::Circle;
 use crate::distinct::Seen;
+use crate::lines::Point;
 use crate::params::{MAX_POINTS, Params, Sizing};
 
 /// Consistent hashing on a circle of 2^64 positions: every node has points on it, and a key belongs to
@@ -80,22 +82,23 @@ fn circle_of(params: &Params, roster: &Roster) -> Circle {
     let counts = point_counts(params, roster);
     let total: usize = counts.iter().map(|count| *count as usize).sum();
     let mut points = Vec::with_capacity(total);
-    // The rank by name stands for the name: (position, rank) sorts as (position, name).
-    for ((rank, node), count) in (0u32..).zip(roster.by_name()).zip(counts) {
-        points.extend((0..count).map(|index| (params.position(&node.name, index), rank)));
+    // For sorting, an owner is the rank of its name: (position, rank) is in the order of (position, name).
+    for ((rank, node), count) in (0..).map(NodeId).zip(roster.by_name()).zip(counts) {
+        points.extend((0..count).map(|i| Point { position: params.position(&node.name, i), owner: rank }));
     }
-    points.sort_unstable();
-    let owners: Vec<NodeId> = roster.by_name().map(|node| node.id).collect();
-    Circle::from_sorted(
-        points.into_iter().map(|(position, rank)| Point { position, owner: owners[rank as usize] }),
-    )
+    points.sort_unstable_by_key(|point| (point.position, point.owner));
+    let ids: Vec<NodeId> = roster.by_name().map(|node| node.id).collect();
+    for point in &mut points {
+        point.owner = ids[point.owner.index()];
+    }
+    Circle::from_sorted(&points)
 }
 
 impl Ring {
     /// The number of points on the circle.
     #[must_use]
     pub fn point_count(&self) -> usize {
-        self.circle.len()
+        self.circle.points()
     }
 
     /// How many points a present node has.
@@ -184,7 +187,10 @@ impl Ring {
     fn edit(&mut self, edits: &[Edit]) {
         let leaving: usize = edits.iter().map(|edit| edit.leaving.len()).sum();
         let arriving: usize = edits.iter().map(|edit| edit.arriving.len()).sum();
-        if leaving + arriving > self.circle.len() {
+        let points = self.circle.points() - leaving + arriving;
+        let in_place =
+            leaving + arriving <= points && edits.iter().all(|edit| self.circle.suits(points, edit.owner));
+        if !in_place {
             self.circle = circle_of(&self.params, &self.roster);
             return;
         }
@@ -235,8 +241,8 @@ impl Build for Ring {
             Sizing::PointsPerNode => 0,
             Sizing::RingSize(_) => (nodes.len() * size_of::<(NodeId, u32)>()) as u64,
         };
-        let wide = nodes.iter().any(|node| !Circle::is_narrow(node.id));
-        Circle::estimate_bytes(points, params.hash_bits, wide)
+        let ids = nodes.iter().map(|node| node.id);
+        Circle::estimate_bytes(points, params.hash_bits, ids)
             .saturating_add(Roster::estimate_bytes(nodes))
             .saturating_add(allotted)
     }
@@ -257,7 +263,8 @@ impl Distributor for Ring {
     /// the points are compared one by one from the start of the key's segment to the first at or after
     /// the key (`probes`). Each of them and the segment's start is a read of the table.
     fn lookup_work(&self, key: u64) -> Work {
-        let probes = self.circle.scanned(key);
+        // At most `MAX_POINTS`.
+        let probes = self.circle.scanned(key) as u32;
         Work { hash_evals: 0, probes, table_reads: probes + 1 }
     }
 
@@ -357,16 +364,18 @@ impl Replicated for Ring {
     /// The same walk, as far as the first node that is accepted.
     fn first_accepting(&self, key: u64, accept: &mut dyn FnMut(NodeId) -> bool) -> Option<(NodeId, Probes)> {
         let mut seen = Seen::new(&self.roster);
-        for id in self.circle.walk(key) {
-            if seen.insert(id) {
-                if accept(id) {
-                    return Some((id, Probes(seen.count())));
-                }
-                if seen.count() as usize == self.eligible {
-                    return None;
-                }
+        let end = self.circle.walk(key, |id| {
+            if !seen.insert(id) {
+                return ControlFlow::Continue(());
             }
-        }
-        None
+            if accept(id) {
+                ControlFlow::Break(Some((id, Probes(seen.count()))))
+            } else if seen.count() as usize == self.eligible {
+                ControlFlow::Break(None)
+            } else {
+                ControlFlow::Continue(())
+            }
+        });
+        end.break_value().flatten()
     }
 }
