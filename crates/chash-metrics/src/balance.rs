@@ -2,7 +2,7 @@
 //!
 //! # Protocol
 //!
-//! Every distinct key of the stream is placed once ([`place`](crate::place) says how) and counted for its
+//! Every distinct key of the stream is placed once ([`place`] says how) and counted for its
 //! node: `load_kind` `keys`. The requests for a key are counted at the same node: `load_kind` `requests`.
 //! The definitions are those of [`spread`](crate::spread).
 //!
