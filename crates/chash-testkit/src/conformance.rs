@@ -1,0 +1,120 @@
+//! The macro that makes tests of the laws.
+
+use crate::{LAWS, Subject, Verdict};
+
+/// Fails the running test if the subject breaks the law with this name.
+///
+/// # Panics
+///
+/// If it does, with every violation found; or if no law has this name.
+pub fn enforce(law: &str, subject: &Subject<'_>) {
+    let law = LAWS.iter().find(|candidate| candidate.name == law).expect("a law of LAWS");
+    match (law.check)(subject) {
+        Verdict::Passed => {}
+        Verdict::NotApplicable(why) => println!("not applicable to {}: {why}", subject.name),
+        Verdict::Failed(violations) => {
+            let list: Vec<String> = violations.iter().map(|violation| format!("- {violation}")).collect();
+            panic!("{} breaks `{}`\n({})\n{}", subject.name, law.name, law.summary, list.join("\n"));
+        }
+    }
+}
+
+/// Makes a module of tests, one for each law, for a placement: `conformance!(name, |seed, nodes| build)`.
+///
+/// `build` is an expression of type `Result<impl Distributor + 'static, BuildError>`, with `seed: u64`
+/// and `nodes: &[Node]`. What capabilities cannot tell is said after a semicolon:
+///
+/// - `seeded = false`: there is no seed;
+/// - `shares_follow_weights = false`: shares follow weights only roughly, by design (rounded point
+///   counts, or a point hash cut so short that most points collide).
+///
+/// The test target must install the counting allocator of `chash-metrics`.
+///
+/// ```ignore
+/// chash_testkit::conformance!(ring, |seed, nodes| Ring::build(&Params { seed, ..Params::default() }, nodes));
+/// chash_testkit::conformance!(nginx, |_seed, nodes| Nginx::build(&Params::default(), nodes);
+///     seeded = false, shares_follow_weights = false);
+/// ```
+#[macro_export]
+macro_rules! conformance {
+    ($name:ident, |$seed:pat_param, $nodes:pat_param| $build:expr $(; $($fact:ident = $value:expr),+)?) => {
+        mod $name {
+            #[allow(unused_imports, reason = "only what the expression names is used")]
+            use super::*;
+
+            fn build(
+                $seed: u64,
+                $nodes: &[$crate::core::Node],
+            ) -> Result<Box<dyn $crate::core::Distributor>, $crate::core::BuildError> {
+                let placement = $build?;
+                Ok(Box::new(placement))
+            }
+
+            fn subject() -> $crate::Subject<'static> {
+                #[allow(unused_mut, reason = "most subjects state no further fact")]
+                let mut subject = $crate::Subject::new(stringify!($name), &build);
+                $($(subject.$fact = $value;)+)?
+                subject
+            }
+
+            $crate::__tests_of_laws! {
+                answers_are_members
+                byte_keys_have_members
+                work_is_repeatable
+                batch_equals_single
+                batch_refuses_unequal_lengths
+                equal_builds_agree
+                list_order_is_ignored
+                ids_are_only_labels
+                history_leaves_no_trace
+                clones_are_independent
+                seeds_make_tables
+                every_name_is_a_node
+                members_follow_the_history
+                additions_move_keys_to_the_newcomer_only
+                removals_move_keys_of_the_leaver_only
+                reweighting_moves_keys_of_that_node_only
+                adding_then_removing_restores
+                removing_then_adding_restores
+                replicas_are_distinct_members
+                replicas_are_prefix_stable
+                first_accepting_walks_the_replicas
+                a_newcomer_only_inserts_itself
+                shares_add_up
+                counts_follow_shares
+                shares_follow_weights
+                weight_zero_is_never_chosen
+                builds_are_refused_exactly
+                additions_are_refused_exactly
+                removals_are_refused_exactly
+                weights_are_refused_exactly
+                apply_is_all_or_nothing
+                the_declared_maximum_binds
+                loads_stay_within_capacity
+                loads_are_conserved
+                capacities_follow_one_factor
+                reset_forgets_loads
+                footprint_matches_the_allocator
+                lookups_do_not_allocate
+            }
+        }
+    };
+}
+
+/// One test for each law named, and the list of their names.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __tests_of_laws {
+    ($($law:ident)+) => {
+        /// The laws that have a test here.
+        #[allow(dead_code, reason = "only the testkit compares it with the laws there are")]
+        pub(crate) const TESTED: &[&str] = &[$(stringify!($law)),+];
+
+        $(
+            #[test]
+            fn $law() {
+                $crate::enforce(stringify!($law), &subject());
+            }
+        )+
+    };
+}

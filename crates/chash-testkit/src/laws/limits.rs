@@ -1,0 +1,35 @@
+//! The most nodes a placement says it can hold.
+
+use chash_core::{BuildError, MembershipError, Node};
+
+use crate::law::{Exit, Outcome, Subject, each, ensure};
+use crate::samples::{few_keys, newcomer};
+use crate::state::State;
+
+/// Larger limits are not tried: the law would take longer than all the others.
+const LARGEST_TRIED: u32 = 4096;
+
+pub(super) fn the_declared_maximum_binds(subject: &Subject<'_>) -> Outcome {
+    let max = subject.capabilities()?.max_nodes;
+    if max > LARGEST_TRIED {
+        let why = format!("it holds up to {max} nodes, and only limits up to {LARGEST_TRIED} are tried");
+        return Err(Exit::NotApplicable(why));
+    }
+    let expected = MembershipError::CapacityExceeded { max };
+    each([()], |()| {
+        let mut full = subject.build(24, &Node::numbered(max))?;
+        match (subject.build)(24, &Node::numbered(max + 1)) {
+            Ok(_) => ensure!(false, "{} nodes are accepted", max + 1),
+            Err(error) => ensure!(
+                error == BuildError::Membership(expected),
+                "{} nodes are refused with {error:?} instead of {expected:?}",
+                max + 1
+            ),
+        }
+        let before = State::of(&mut *full, &few_keys(1000));
+        let outcome = full.add(&newcomer());
+        ensure!(outcome == Err(expected), "adding one to {max} answers {outcome:?} instead of {expected:?}");
+        ensure!(State::of(&mut *full, &few_keys(1000)) == before, "a refused addition changed the placement");
+        Ok(())
+    })
+}
