@@ -5,6 +5,8 @@ mod alias;
 mod draw;
 mod harmonic;
 mod hotspot;
+pub mod input;
+pub mod keys;
 mod math;
 pub mod permutation;
 pub mod seed;
