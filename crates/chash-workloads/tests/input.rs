@@ -301,7 +301,7 @@ fn damage_is_seen() {
             match read(&damaged, Layout::Lines, Encoding::Raw) {
                 // A field that does not matter, such as the time in a gzip header.
                 Ok((got, _)) => {
-                    assert!(got.iter().map(|(key, _)| key).eq(&keys), "{format} damaged at {place}")
+                    assert!(got.iter().map(|(key, _)| key).eq(&keys), "{format} damaged at {place}");
                 }
                 Err(error) => {
                     assert!(
