@@ -14,7 +14,7 @@ const REST_BITS: u32 = 48;
 pub(crate) fn place(position: u64, segments: usize) -> (usize, i16) {
     let (segment, within) = split(position, segments);
     // The sign bit flipped maps 0..2^16 to the range of i16 in order; the casts keep 16 bits.
-    (segment, ((within >> REST_BITS) as u16 ^ 0x8000) as i16)
+    (segment, ((within >> REST_BITS) as u16 ^ 0x8000).cast_signed())
 }
 
 /// The segment of a position.
@@ -44,7 +44,7 @@ pub(crate) fn tail(position: u64, segments: usize) -> u64 {
 
 /// The position with this segment, head and tail.
 pub(crate) fn position(segment: usize, head: i16, tail: u64, segments: usize) -> u64 {
-    let head = u64::from(head as u16 ^ 0x8000);
+    let head = u64::from(head.cast_unsigned() ^ 0x8000);
     join(segment, head << REST_BITS | tail << unused_bits(segments), segments)
 }
 

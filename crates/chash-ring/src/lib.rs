@@ -7,6 +7,7 @@ mod grid;
 mod line;
 mod lines;
 mod params;
+mod points;
 mod ring;
 mod scan;
 mod tails;

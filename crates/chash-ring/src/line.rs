@@ -104,6 +104,11 @@ impl<O: Owner> Line<O> {
     pub(crate) fn insert(&mut self, rank: usize, head: i16, owner: NodeId) {
         self.heads.0.copy_within(rank..ROOM - 1, rank + 1);
         self.owners.copy_within(rank..ROOM - 1, rank + 1);
+        self.set(rank, head, owner);
+    }
+
+    /// Puts a point at `rank`, where there is none.
+    pub(crate) fn set(&mut self, rank: usize, head: i16, owner: NodeId) {
         self.heads.0[rank] = head;
         self.owners[rank] = O::from_id(owner);
     }

@@ -76,7 +76,7 @@ impl<O: Owner> Lines<O> {
                 let (segment, head) = grid::place(point.position, count);
                 let len = usize::from(table.lens[segment]);
                 if len < ROOM {
-                    table.lines[segment].insert(len, head, point.owner);
+                    table.lines[segment].set(len, head, point.owner);
                     table.lens[segment] += 1;
                     tails.push(grid::tail(point.position, count));
                 } else {
@@ -248,7 +248,7 @@ impl<O: Owner> Lines<O> {
         } else {
             let last = self.spill.remove(spilled.start);
             let (_, head) = grid::place(last.position, self.lines.len());
-            self.lines[segment].insert(ROOM - 1, head, last.owner);
+            self.lines[segment].set(ROOM - 1, head, last.owner);
             let tail = grid::tail(last.position, self.lines.len());
             self.tails.insert(block, self.tail_index(segment, ROOM - 1), tail);
         }

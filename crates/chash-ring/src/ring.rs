@@ -1,6 +1,5 @@
 //! The ring: nodes, their points, and the trait on top of the table.
 
-use core::cmp::Ordering;
 use core::ops::ControlFlow;
 
 use chash_core::{
@@ -10,8 +9,8 @@ use chash_core::{
 
 use crate::circle::Circle;
 use crate::distinct::Seen;
-use crate::lines::Point;
 use crate::params::{MAX_POINTS, Params, Sizing};
+use crate::points::{Edit, allotted, circle_of, edit, edits};
 
 /// Consistent hashing on a circle of 2^64 positions: every node has points on it, and a key belongs to
 /// the node of the first point at or after the key, past the end to the first of all.
@@ -42,56 +41,8 @@ pub struct Ring {
     circle: Circle,
 }
 
-/// What a change does to the points of one node.
-struct Edit {
-    owner: NodeId,
-    leaving: Vec<u64>,
-    arriving: Vec<u64>,
-}
-
-impl Edit {
-    /// A node has its points from number 0 on, so the ones below both counts stay.
-    fn new(params: &Params, node: &Node, before: u32, after: u32) -> Self {
-        let positions = |from: u32, to: u32| (from..to).map(|i| params.position(&node.name, i)).collect();
-        Self { owner: node.id, leaving: positions(after, before), arriving: positions(before, after) }
-    }
-}
-
 fn eligible(nodes: &Roster) -> usize {
     nodes.by_name().filter(|node| node.weight > 0).count()
-}
-
-/// How many points each node has, in the order of the names.
-fn point_counts(params: &Params, roster: &Roster) -> Vec<u32> {
-    params.point_counts(roster.by_name().map(|node| node.weight))
-}
-
-/// The same by ascending id where the weight does not tell.
-fn allotted(params: &Params, roster: &Roster) -> Vec<(NodeId, u32)> {
-    if params.sizing == Sizing::PointsPerNode {
-        return Vec::new();
-    }
-    let mut counts: Vec<(NodeId, u32)> =
-        roster.by_name().map(|node| node.id).zip(point_counts(params, roster)).collect();
-    counts.sort_unstable();
-    counts
-}
-
-/// The table of all points of these nodes.
-fn circle_of(params: &Params, roster: &Roster) -> Circle {
-    let counts = point_counts(params, roster);
-    let total: usize = counts.iter().map(|count| *count as usize).sum();
-    let mut points = Vec::with_capacity(total);
-    // For sorting, an owner is the rank of its name: (position, rank) is in the order of (position, name).
-    for ((rank, node), count) in (0..).map(NodeId).zip(roster.by_name()).zip(counts) {
-        points.extend((0..count).map(|i| Point { position: params.position(&node.name, i), owner: rank }));
-    }
-    points.sort_unstable_by_key(|point| (point.position, point.owner));
-    let ids: Vec<NodeId> = roster.by_name().map(|node| node.id).collect();
-    for point in &mut points {
-        point.owner = ids[point.owner.index()];
-    }
-    Circle::from_sorted(&points)
 }
 
 impl Ring {
@@ -149,65 +100,18 @@ impl Ring {
         };
         self.eligible = self.eligible + usize::from(after > 0) - usize::from(before > 0);
         let vnodes = self.params.vnodes;
-        self.edit(&[Edit::new(&self.params, &node, vnodes * before, vnodes * after)]);
+        let edits = [Edit { node: &node, before: vnodes * before, after: vnodes * after }];
+        edit(&mut self.circle, &self.params, &self.roster, &edits);
         Ok(())
     }
 
-    /// Takes over another set of nodes, comparing the points of every node before and after.
+    /// Takes over another set of nodes.
     fn adopt(&mut self, roster: Roster) {
-        let mut edits = Vec::new();
-        let mut old = self.roster.by_name().zip(point_counts(&self.params, &self.roster)).peekable();
-        let mut new = roster.by_name().zip(point_counts(&self.params, &roster)).peekable();
-        loop {
-            let order = match (old.peek(), new.peek()) {
-                (None, None) => break,
-                (Some(_), None) => Ordering::Less,
-                (None, Some(_)) => Ordering::Greater,
-                (Some((a, _)), Some((b, _))) => (&a.name, a.id).cmp(&(&b.name, b.id)),
-            };
-            let before = old.next_if(|_| order.is_le());
-            let after = new.next_if(|_| order.is_ge());
-            let count = |side: Option<(&Node, u32)>| side.map_or(0, |(_, count)| count);
-            if let Some((node, _)) = before.or(after)
-                && count(before) != count(after)
-            {
-                edits.push(Edit::new(&self.params, node, count(before), count(after)));
-            }
-        }
-        drop((old, new));
         self.eligible = eligible(&roster);
         self.allotted = allotted(&self.params, &roster);
-        self.roster = roster;
-        self.edit(&edits);
-    }
-
-    /// Changes the points; the roster is already the new one.
-    ///
-    /// In place where few points change, and anew where that is cheaper. The table is the same either way.
-    fn edit(&mut self, edits: &[Edit]) {
-        let leaving: usize = edits.iter().map(|edit| edit.leaving.len()).sum();
-        let arriving: usize = edits.iter().map(|edit| edit.arriving.len()).sum();
-        let points = self.circle.points() - leaving + arriving;
-        let in_place =
-            leaving + arriving <= points && edits.iter().all(|edit| self.circle.suits(points, edit.owner));
-        if !in_place {
-            self.circle = circle_of(&self.params, &self.roster);
-            return;
-        }
-        for edit in edits {
-            for position in &edit.leaving {
-                self.circle.remove(Point { position: *position, owner: edit.owner });
-            }
-        }
-        // Only now is every id on the circle one of the present roster, where an id may mean another
-        // node than before.
-        let name = |id| self.roster.get(id).map(|node| &*node.name);
-        for edit in edits {
-            for position in &edit.arriving {
-                let point = Point { position: *position, owner: edit.owner };
-                self.circle.insert(point, |present| name(present) < name(edit.owner));
-            }
-        }
+        let before = core::mem::replace(&mut self.roster, roster);
+        let edits = edits(&self.params, &before, &self.roster);
+        edit(&mut self.circle, &self.params, &self.roster, &edits);
     }
 }
 

@@ -1,7 +1,7 @@
 //! The ring against a model so simple that it is obviously right: a sorted list searched from its start.
 
 use chash_core::{
-    Build, BuildError, Change, Distributor, DistributorExt, MembershipError, Node, NodeId, Replicated,
+    Build, BuildError, Change, Distributor, DistributorExt, MembershipError, Node, NodeId, Replicated, Work,
 };
 use chash_hash::{HashFunction, name_hash};
 use chash_ring::{MAX_POINTS, Params, Ring, Sizing};
@@ -53,6 +53,15 @@ impl Model {
         sum
     }
 
+    /// The points looked at by a search that begins at the start of the key's segment, the circle being cut
+    /// into a segment for each 9 points, and ends with the first point at or after the key.
+    fn probes(&self, key: u64) -> u32 {
+        let segments = (self.0.len() as u128 / 9).max(1);
+        let segment = |position: u64| (u128::from(position) * segments) >> 64;
+        let passed = self.0.iter().filter(|point| point.0 < key && segment(point.0) == segment(key));
+        passed.count() as u32 + 1
+    }
+
     /// Everything a ring answers, compared: at, just before and just after every point, and at the ends.
     fn check(&self, ring: &Ring) {
         assert_eq!(ring.point_count(), self.0.len());
@@ -65,6 +74,8 @@ impl Model {
             assert_eq!(batch[i], owner, "key {key} in a batch");
         }
         for key in keys.iter().step_by(keys.len().div_ceil(40)) {
+            let probes = self.probes(*key);
+            assert_eq!(ring.lookup_work(*key), Work { hash_evals: 0, probes, table_reads: probes + 1 });
             let expected = self.replicas(*key);
             for wanted in [0, 1, 2, 3, expected.len(), expected.len() + 7] {
                 let mut out = vec![NodeId(u32::MAX); wanted];
