@@ -204,6 +204,17 @@ mod tests {
         assert_eq!(cv_theory(&[1.0], 0.5, 0.0), 0.0);
     }
 
+    /// Every row of the published table of ideally random keys, to its 6 decimals.
+    #[test]
+    fn cv_theory_equals_the_table() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/theory_ideal_balance.csv");
+        for row in csv::Reader::from_path(path).unwrap().deserialize() {
+            let (nodes, keys, cv, _max, _min): (usize, u64, f64, f64, f64) = row.unwrap();
+            let found = cv_theory(&vec![1.0 / nodes as f64; nodes], 1.0 / keys as f64, 0.0);
+            assert!((found - cv).abs() <= 5.000_001e-7, "{nodes} nodes, {keys} keys: {found} is not {cv}");
+        }
+    }
+
     /// Weights 1 and 3: A = mean(3, 1/3).
     #[test]
     fn cv_theory_of_weights() {

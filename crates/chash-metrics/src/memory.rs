@@ -77,3 +77,46 @@ fn fields(usage: Usage, footprint: Footprint, estimate: u64, nodes: u64) -> Row 
         (live as f64 / nodes as f64).into(),
     ]
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::case::{MoveTheory, ShareTheory};
+    use crate::keys::CountedKeys;
+    use chash_core::BuildError;
+
+    /// The unit tests do not install the counting allocator: no figure is better than 0.
+    #[test]
+    fn nothing_is_made_up_where_nothing_counts() {
+        let case = Case {
+            nodes: &[],
+            build: &|_| Err(BuildError::NoNodes),
+            estimate: &|_| 0,
+            keys: &CountedKeys::default(),
+            share_theory: ShareTheory::Unknown,
+            move_theory: MoveTheory::Unknown,
+            seed: 0,
+            timing: &crate::timing::Timing::default(),
+            random: &crate::random::RandomReference::default(),
+            cancelled: &false.into(),
+        };
+        assert!(matches!(run(&case), Err(MetricError::Failed(_))));
+    }
+
+    #[test]
+    fn fields_by_hand() {
+        let usage = Usage { live_bytes: 300, peak_bytes: 500, allocations: 7 };
+        let footprint = Footprint { lookup_bytes: 200, membership_bytes: 90 };
+        let row = fields(usage, footprint, 310, 4);
+        let expected: Row = vec![
+            300u64.into(),
+            500u64.into(),
+            7u64.into(),
+            200u64.into(),
+            90u64.into(),
+            310u64.into(),
+            75.0.into(),
+        ];
+        assert_eq!(row, expected);
+    }
+}

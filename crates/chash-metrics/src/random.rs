@@ -348,6 +348,20 @@ mod tests {
         }
     }
 
+    /// Every row of the published table, to its 5 decimals.
+    #[test]
+    fn equals_the_table() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/theory_ideal_balance.csv");
+        let mut rows = 0;
+        for row in csv::Reader::from_path(path).unwrap().deserialize() {
+            let (nodes, keys, _cv, max, _min): (usize, u64, f64, f64, f64) = row.unwrap();
+            let found = expected_max(&vec![1; nodes], keys).unwrap();
+            assert!((found - max).abs() <= 5.000_001e-6, "{nodes} nodes, {keys} keys: {found} is not {max}");
+            rows += 1;
+        }
+        assert_eq!(rows, 40);
+    }
+
     /// A stream of equal counts goes by the formula, whatever the count; others are assigned.
     #[test]
     fn equal_counts_have_the_formula() {
