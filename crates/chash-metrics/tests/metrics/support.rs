@@ -3,10 +3,12 @@
 use std::sync::atomic::AtomicBool;
 
 use chash_core::{
-    BuildError, ByteKeyed, Capabilities, Change, Disruption, Distributor, Footprint, LoadAware,
-    MembershipError, Node, NodeId, Order, Probes, Removal, Work, apply_all_or_nothing, mix,
+    ByteKeyed, Capabilities, Change, Disruption, Distributor, Footprint, LoadAware, MembershipError, Node,
+    NodeId, Order, Probes, Removal, Work, apply_all_or_nothing, mix,
 };
-use chash_metrics::case::{Case, Metric, MetricError, MoveTheory, Observation, Outcome, ShareTheory};
+use chash_metrics::case::{
+    Builder, Case, Metric, MetricError, MoveTheory, Observation, Outcome, ShareTheory,
+};
 use chash_metrics::keys::{CountedKeys, Counts, KeyBlock, KeyStream};
 use chash_metrics::random::RandomReference;
 use chash_metrics::record::Value;
@@ -333,7 +335,7 @@ impl Setup {
         &self,
         metric: &Metric,
         keys: &dyn KeyStream,
-        build: &(dyn Fn(&[Node]) -> Result<Box<dyn Distributor>, BuildError> + Sync),
+        build: &Builder<'_>,
     ) -> Result<Vec<Observation>, MetricError> {
         let cancelled = AtomicBool::new(self.cancelled);
         let random = RandomReference::new(&self.nodes, keys, self.seed);
