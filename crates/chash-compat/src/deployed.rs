@@ -213,6 +213,14 @@ impl<S: Deployed> Compat<S> {
         &mut self.list.open
     }
 
+    /// Takes back one request of this node.
+    pub(crate) fn release_one(&mut self, id: NodeId) -> Result<(), MembershipError> {
+        let index = self.index_of(id).ok_or(MembershipError::UnknownNode)?;
+        let open = &mut self.open_mut()[index];
+        *open = open.checked_sub(1).ok_or(MembershipError::UnknownNode)?;
+        Ok(())
+    }
+
     /// Edits the list; what the system says to it, [`check`](Self::check) tells.
     fn edit(&self, list: &mut List, change: &Change) -> Result<(), MembershipError> {
         let index = |id: &NodeId, rows: &[ServerRow]| {

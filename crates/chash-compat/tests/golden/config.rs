@@ -17,6 +17,27 @@ impl Setup {
         match text(config, "system") {
             "nginx" => nginx(config),
             "resty-chash" => Self::plain("ingress-nginx", config),
+            "haproxy" => haproxy(config),
+            "envoy" => envoy(config),
+            "cilium" => {
+                let mut setup = Self::plain("cilium", config);
+                setup.set("table_size", config["table_size"].to_string());
+                setup.set("hash_seed", text(config, "hash_seed"));
+                setup
+            }
+            "katran" => {
+                let mut setup = Self::plain("katran", config);
+                setup.set("ring_size", config["ring_size"].to_string());
+                setup.set("version", if text(config, "variant") == "MaglevHash" { "v1" } else { "v2" });
+                setup
+            }
+            "redis" => Self::plain("redis", config),
+            "cassandra" => {
+                let mut setup = Self::plain("cassandra", config);
+                let partitioner = text(config, "partitioner").strip_suffix("Partitioner").unwrap();
+                setup.set("partitioner", partitioner.to_lowercase());
+                setup
+            }
             "libketama" => Self::plain("libketama", config),
             "libmemcached" => libmemcached(config),
             "twemproxy" => twemproxy(config),
@@ -154,5 +175,62 @@ fn twemproxy(config: &Value) -> Setup {
     setup.set("distribution", text(config, "distribution"));
     setup.set("hash", text(config, "hash"));
     setup.set("hash_tag", text(config, "hash_tag"));
+    setup
+}
+
+fn haproxy(config: &Value) -> Setup {
+    let mut setup = Setup::plain("haproxy", config);
+    let mut balance = text(config, "balance").split(' ');
+    let method = balance.next().unwrap();
+    setup.set("balance", method);
+    match method {
+        "url_param" => setup.set("url_param", balance.next().unwrap()),
+        "uri" => {
+            while let Some(option) = balance.next() {
+                match option {
+                    "len" => setup.set("len", balance.next().unwrap()),
+                    "depth" => setup.set("depth", balance.next().unwrap()),
+                    "whole" => setup.set("whole", "yes"),
+                    other => panic!("balance uri {other}"),
+                }
+            }
+        }
+        "hash" | "source" => {}
+        other => panic!("balance {other}"),
+    }
+    let mut hash_type = text(config, "hash_type").split(' ');
+    setup.set("hash_type", hash_type.next().unwrap());
+    if let Some(function) = hash_type.next() {
+        setup.set("function", function);
+    }
+    if let Some(modifier) = hash_type.next() {
+        assert_eq!(modifier, "avalanche");
+        setup.set("avalanche", "yes");
+    }
+    if let Some(factor) = config.get("hash_balance_factor") {
+        setup.set("balance_factor", factor.to_string());
+    }
+    setup
+}
+
+fn envoy(config: &Value) -> Setup {
+    let mut setup = Setup::plain("envoy", config);
+    setup.set("policy", text(config, "lb_policy").to_lowercase());
+    for (field, param) in [
+        ("minimum_ring_size", "minimum_ring_size"),
+        ("maximum_ring_size", "maximum_ring_size"),
+        ("table_size", "table_size"),
+        ("hash_balance_factor", "balance_factor"),
+    ] {
+        if let Some(number) = config.get(field) {
+            setup.set(param, number.to_string());
+        }
+    }
+    if let Some(function) = config.get("hash_function") {
+        setup.set("hash_function", function.as_str().unwrap().to_lowercase());
+    }
+    if config.get("use_hostname_for_hashing").is_some_and(|used| *used == true) {
+        setup.set("use_hostname", "yes");
+    }
     setup
 }

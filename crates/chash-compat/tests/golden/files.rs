@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use chash_compat::System;
-use chash_core::NodeId;
+use chash_compat::cassandra::{composite_key, murmur3_token, random_token};
+use chash_compat::{ServerRow, System, envoy};
+use chash_core::{Distributor, DistributorExt as _, Node, NodeId};
 use serde_json::Value;
 
 use super::config::Setup;
@@ -60,24 +61,45 @@ fn check_file(directory: &Path, configs: &BTreeMap<String, Value>, name: String)
 }
 
 fn answers(directory: &Path, configs: &BTreeMap<String, Value>, name: &str, rows: &[Record]) -> Vec<Answer> {
-    let _ = directory;
-    let Some(config) = configs.get(name) else { panic!("no description of {name}") };
-    let system = config["system"].as_str().unwrap_or_default();
+    // Some files belong to the configuration of another one.
+    let owner = ["-table", "-ring", "-counts"].iter().find_map(|suffix| name.strip_suffix(suffix));
+    let config = configs.get(name).filter(|config| config.get("system").is_some());
+    let dumped = |config: &Value| {
+        let of = config.get("ring_dump").or(config.get("table_dump"))?;
+        configs.get(of.as_str()?)
+    };
+    let config = config.and_then(|config| dumped(config).or(Some(config)));
+    let config = config.or_else(|| configs.get(owner?)).unwrap_or_else(|| panic!("no description of {name}"));
+    let system = config["system"].as_str().unwrap();
+    let columns: Vec<&str> = rows[0].keys().map(|column| &**column).collect();
     match (system, name) {
         ("libmemcached", "libmemcached-hashes") => rows.iter().map(memcached_hashes).collect(),
+        ("redis", "redis-keyslot") => rows.iter().map(redis_slot).collect(),
+        ("redis", "redis-create-ranges") => rows.iter().map(redis_range).collect(),
+        ("jump", _) => rows.iter().map(guava).collect(),
         ("ex_hash_ring", _) => with_replicas(&Setup::read(config), rows),
+        ("sha1-ring-32" | "sha1-ring-64", _) if name.ends_with("-counts") => counts(config, rows),
         ("sha1-ring-32" | "sha1-ring-64", _) => sha1_rings(config, rows),
+        ("cassandra", _) => cassandra(directory, config, &columns, rows),
+        _ if columns.contains(&"slot") => by_slot(&Setup::read(config), rows),
+        _ if columns.contains(&"position") => by_arc(&Setup::read(config), rows),
+        _ if columns.contains(&"step") => in_flight(&Setup::read(config), rows),
+        _ if columns.contains(&"tenant") => two_headers(&Setup::read(config), rows),
         _ => by_key(&Setup::read(config), rows),
     }
 }
 
 fn key(row: &Record) -> Vec<u8> {
-    let digits = row["key_hex"].as_bytes();
-    assert!(digits.len().is_multiple_of(2));
-    let byte = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16).unwrap();
-    let key: Vec<u8> = digits.chunks(2).map(byte).collect();
+    let digits = &row["key_hex"];
+    let key = bytes(digits);
     assert!(row["key"].is_empty() || row["key"].as_bytes() == key);
     key
+}
+
+fn bytes(hex: &str) -> Vec<u8> {
+    assert!(hex.len().is_multiple_of(2));
+    let byte = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16).unwrap();
+    hex.as_bytes().chunks(2).map(byte).collect()
 }
 
 fn equal(answer: &str, recorded: &str) -> Answer {
@@ -89,7 +111,8 @@ fn by_key(setup: &Setup, rows: &[Record]) -> Vec<Answer> {
     let placement = setup.build();
     let by_bytes = placement.as_byte_keyed().unwrap();
     let answer = |row: &Record| {
-        let found = by_bytes.lookup_bytes(&key(row));
+        let key = row.get("source_ip").map_or_else(|| key(row), |address| address.as_bytes().to_vec());
+        let found = by_bytes.lookup_bytes(&key);
         if let Some(index) = row.get("index") {
             equal(&found.to_string(), index)?;
         }
@@ -142,8 +165,8 @@ fn sha1_rings(config: &Value, rows: &[Record]) -> Vec<Answer> {
                 }
             }
             "server_with_redis6" => {
-                let node = chash_core::Node::new(NodeId(5), "redis-6");
-                list.push(chash_compat::ServerRow::new(node));
+                let node = Node::new(NodeId(5), "redis-6");
+                list.push(ServerRow::new(node));
             }
             _ => {}
         }
@@ -170,4 +193,196 @@ fn sha1_rings(config: &Value, rows: &[Record]) -> Vec<Answer> {
         Ok(())
     };
     rows.iter().map(answer).collect()
+}
+
+/// How many of the keys `product:0`, `product:1`, … each node owns, and how many move from where to where.
+fn counts(config: &Value, rows: &[Record]) -> Vec<Answer> {
+    let keys: u32 = rows[0]["keys"].parse().unwrap();
+    let node = |i: u32| ServerRow::new(Node::new(NodeId(i - 1), format!("redis-{i}")));
+    let owners = |list: &[u32]| {
+        let mut setup = Setup::read(config);
+        if config["system"] == "sha1-ring-64" {
+            setup.set("points", "150");
+        }
+        let setup = setup.with_rows(list.iter().map(|i| node(*i)).collect());
+        let (placement, hasher) = (setup.build(), setup.hasher());
+        let key = |i| format!("product:{i}");
+        (0..keys).map(|i| placement.locate(&*hasher, key(i).as_bytes()).0 + 1).collect::<Vec<u32>>()
+    };
+    let before = owners(&[1, 2, 3, 4, 5]);
+    let fewer = owners(&[1, 2, 4, 5]);
+    let more = owners(&[1, 2, 3, 4, 5, 6]);
+    let number = |text: &str| text.strip_prefix("redis-").unwrap().parse::<u32>().unwrap();
+    let answer = |row: &Record| {
+        let to = number(&row["to"]);
+        let count = match (&*row["metric"], &*row["nodes"]) {
+            ("owned", nodes) => {
+                let owners = match nodes {
+                    "redis-1..redis-5" => &before,
+                    "redis-1..redis-5 without redis-3" => &fewer,
+                    "redis-1..redis-6" => &more,
+                    other => panic!("nodes {other}"),
+                };
+                owners.iter().filter(|owner| **owner == to).count()
+            }
+            ("moved", change) => {
+                let after = if change == "removing redis-3" { &fewer } else { &more };
+                let from = number(&row["from"]);
+                before.iter().zip(after).filter(|(a, b)| **a == from && **b == to).count()
+            }
+            (other, _) => panic!("metric {other}"),
+        };
+        equal(&count.to_string(), &row["count"])
+    };
+    rows.iter().map(answer).collect()
+}
+
+fn redis_slot(row: &Record) -> Answer {
+    equal(&chash_compat::redis::key_slot(&key(row)).to_string(), &row["slot"])
+}
+
+fn redis_range(row: &Record) -> Answer {
+    let ranges = chash_compat::redis::create_ranges(row["masters"].parse().unwrap());
+    let (first, last) = ranges[row["index"].parse::<usize>().unwrap()].unwrap();
+    equal(&first.to_string(), &row["first_slot"])?;
+    equal(&last.to_string(), &row["last_slot"])
+}
+
+fn guava(row: &Record) -> Answer {
+    let (key, buckets) = (row["key_u64"].parse().unwrap(), row["buckets"].parse().unwrap());
+    equal(&chash_compat::guava::consistent_hash(key, buckets).to_string(), &row["guava"])
+}
+
+/// A whole table of slots; the hash of a key is its slot here.
+fn by_slot(setup: &Setup, rows: &[Record]) -> Vec<Answer> {
+    let placement = setup.build();
+    let answer = |row: &Record| {
+        let found = placement.lookup(row["slot"].parse().unwrap());
+        let of_node = &setup.rows[found.index()];
+        let recorded = ["server", "endpoint", "backend_id"].iter().find_map(|column| row.get(*column)).unwrap();
+        let name = if row.contains_key("backend_id") { of_node.column("id").unwrap() } else { setup.name(found) };
+        equal(name, recorded)
+    };
+    rows.iter().map(answer).collect()
+}
+
+/// A whole ring: each point owns itself and everything after the point before it.
+fn by_arc(setup: &Setup, rows: &[Record]) -> Vec<Answer> {
+    let placement = setup.build();
+    let hash = |row: &Record| row["hash"].parse::<u64>().unwrap();
+    let answer = |(index, row): (usize, &Record)| {
+        let before = &rows[index.checked_sub(1).unwrap_or(rows.len() - 1)];
+        let (first, last) = (hash(before).wrapping_add(1), hash(row));
+        equal(setup.name(placement.lookup(first)), &row["server"])?;
+        equal(setup.name(placement.lookup(last)), &row["server"])
+    };
+    rows.iter().enumerate().map(answer).collect()
+}
+
+/// Requests that begin, stay open and end.
+fn in_flight(setup: &Setup, rows: &[Record]) -> Vec<Answer> {
+    let (mut placement, hasher) = (setup.build(), setup.hasher());
+    let loads = placement.as_load_aware().unwrap();
+    let mut begun = BTreeMap::new();
+    let mut answers = Vec::new();
+    for row in rows {
+        let answer = match &*row["op"] {
+            "begin" => {
+                let (id, _) = loads.assign(hasher.hash_key(&key(row)));
+                begun.insert(row["step"].clone(), id);
+                equal(setup.name(id), &row["server"])
+            }
+            "end" => {
+                let id = begun[&row["begun_at_step"]];
+                loads.release(id).unwrap();
+                equal(setup.name(id), &row["server"])
+            }
+            other => panic!("operation {other}"),
+        };
+        answers.push(answer);
+    }
+    answers
+}
+
+/// A key of two headers, the first of which may be absent.
+fn two_headers(setup: &Setup, rows: &[Record]) -> Vec<Answer> {
+    let placement = setup.build();
+    let answer = |row: &Record| {
+        let (tenant, key) = (row["tenant"].as_bytes(), key(row));
+        let hash = envoy::request_hash([(!tenant.is_empty()).then_some(tenant), Some(&key)]).unwrap();
+        equal(setup.name(placement.lookup(hash)), &row["server"])
+    };
+    rows.iter().map(answer).collect()
+}
+
+/// Tokens, token rings and replicas.
+fn cassandra(directory: &Path, config: &Value, columns: &[&str], rows: &[Record]) -> Vec<Answer> {
+    let random = config["partitioner"] == "RandomPartitioner";
+    let token = |key: &[u8]| if random { random_token(key).to_string() } else { murmur3_token(key).to_string() };
+    if columns.contains(&"parts_hex") {
+        let composite = |row: &Record| {
+            let parts: Vec<Vec<u8>> = row["parts_hex"].split(':').map(bytes).collect();
+            let key = composite_key(&parts.iter().map(|part| &**part).collect::<Vec<&[u8]>>());
+            if key != bytes(&row["routing_key_hex"]) {
+                return Err(format!("serialised as {key:?}"));
+            }
+            equal(&token(&key), &row["token"])
+        };
+        return rows.iter().map(composite).collect();
+    }
+    if config.get("ring_file").is_none() {
+        return rows.iter().map(|row| equal(&token(&key(row)), &row["token"])).collect();
+    }
+    let ring = records(&directory.join(config["ring_file"].as_str().unwrap()));
+    if columns.contains(&"node") {
+        let setup = cluster(config, &ring);
+        let placement = setup.build();
+        let owner = |row: &Record| {
+            let token = row["token"].parse::<i64>().unwrap().cast_unsigned();
+            equal(setup.name(placement.lookup(token)), &row["node"])
+        };
+        return rows.iter().map(owner).collect();
+    }
+    let strategies = config["strategies"].as_object().unwrap();
+    let keyspace = |(column, strategy): (&String, &Value)| {
+        let mut setup = cluster(config, &ring);
+        let fields = strategy.as_object().unwrap().iter();
+        let factors: Vec<(&String, u64)> = fields.filter_map(|(name, value)| Some((name, value.as_u64()?))).collect();
+        if strategy["class"] == "NetworkTopologyStrategy" {
+            let texts: Vec<String> = factors.iter().map(|(dc, factor)| format!("{dc}:{factor}")).collect();
+            setup.set("replication", texts.join("+"));
+        }
+        let replicas: u64 = factors.iter().map(|(_, factor)| factor).sum();
+        let placement = setup.build();
+        (column.clone(), replicas as usize, setup, placement)
+    };
+    let keyspaces: Vec<(String, usize, Setup, Box<dyn Distributor>)> = strategies.iter().map(keyspace).collect();
+    let answer = |row: &Record| {
+        let key = key(row);
+        equal(&token(&key), &row["token"])?;
+        for (column, replicas, setup, placement) in &keyspaces {
+            let mut out = vec![NodeId::default(); *replicas];
+            let hash = setup.hasher().hash_key(&key);
+            let found = placement.as_replicated().unwrap().replicas(hash, &mut out);
+            let names: Vec<&str> = out[..found].iter().map(|id| setup.name(*id)).collect();
+            equal(&names.join(" "), &row[column]).map_err(|answer| format!("{column}: {answer}"))?;
+            let first = placement.as_byte_keyed().unwrap().lookup_bytes(&key);
+            equal(setup.name(first), names[0])?;
+        }
+        Ok(())
+    };
+    rows.iter().map(answer).collect()
+}
+
+/// The nodes of a token ring, each with its tokens.
+fn cluster(config: &Value, ring: &[Record]) -> Setup {
+    let mut nodes: BTreeMap<&str, (Vec<&str>, &str, &str)> = BTreeMap::new();
+    for row in ring {
+        let node = nodes.entry(&row["node"]).or_insert((Vec::new(), &row["dc"], &row["rack"]));
+        node.0.push(&row["token"]);
+    }
+    let row = |((name, (tokens, dc, rack)), id): ((&str, (Vec<&str>, &str, &str)), u32)| {
+        ServerRow::new(Node::new(NodeId(id), name)).with("tokens", tokens.join(" ")).with("dc", dc).with("rack", rack)
+    };
+    Setup::read(config).with_rows(nodes.into_iter().zip(0..).map(row).collect())
 }
