@@ -1,5 +1,7 @@
 //! Arithmetic modulo the table size, a prime below 2^31.
 
+use chash_core::mix::reduce;
+
 /// Whether `n` is prime. At most 2^15 divisions below 2^31.
 pub(crate) fn is_prime(n: u32) -> bool {
     let mut odd_divisors = (3..).step_by(2).take_while(|divisor| u64::from(*divisor).pow(2) <= u64::from(n));
@@ -24,6 +26,30 @@ pub(crate) fn inverse(a: u32, modulus: u32) -> u32 {
         factors = (factors.1, factors.0 - i64::from(quotient) * factors.1);
     }
     factors.0.rem_euclid(i64::from(modulus)) as u32
+}
+
+/// Remainders of 64-bit numbers by one divisor, without a division for each.
+#[derive(Clone, Copy)]
+pub(crate) struct Divisor {
+    divisor: u32,
+    /// 2^64 over the divisor, rounded down; 2^64 − 1 for a divisor of 1.
+    reciprocal: u64,
+}
+
+impl Divisor {
+    /// For a divisor from 1 to 2^31.
+    pub(crate) fn new(divisor: u32) -> Self {
+        Self { divisor, reciprocal: u64::MAX / u64::from(divisor) }
+    }
+
+    /// `x` modulo the divisor.
+    #[inline]
+    pub(crate) fn remainder(self, x: u64) -> u32 {
+        // One less than the true quotient at most, so that the rest is below twice the divisor.
+        let quotient = reduce(x, self.reciprocal);
+        let rest = x.wrapping_sub(quotient.wrapping_mul(u64::from(self.divisor))) as u32;
+        rest.min(rest.wrapping_sub(self.divisor))
+    }
 }
 
 /// Multiplication by one number modulo `modulus`, without a division for each product (Shoup's method).
@@ -77,6 +103,11 @@ mod tests {
             let wide = u64::from(modulus);
             let (x, y) = (a % modulus, b % modulus);
             prop_assert_eq!(u64::from(add(x, y, modulus)), (u64::from(x) + u64::from(y)) % wide);
+            let long = u64::from(a) << 32 | u64::from(b);
+            for x in [long, !long, u64::from(b), u64::MAX, long / wide * wide, (long / wide * wide).wrapping_sub(1)] {
+                prop_assert_eq!(u64::from(Divisor::new(modulus).remainder(x)), x % wide);
+                prop_assert_eq!(u64::from(Divisor::new(modulus - 1).remainder(x)), x % (wide - 1));
+            }
             let product = Multiplier::new(x, modulus).times(b);
             prop_assert_eq!(u64::from(product), u64::from(x) * u64::from(b) % wide);
             if x > 0 {

@@ -13,6 +13,7 @@ use chash_core::{
 };
 use chash_hash::{HashFunction, name_hash};
 
+use arithmetic::{Divisor, is_prime};
 pub use populate::{Permutation, populate};
 
 /// The greatest table size: 2^31 − 1, a prime. Two slot numbers add up in 32 bits below it.
@@ -39,7 +40,7 @@ impl Default for Params {
 
 impl Params {
     fn check(&self) -> Result<(), BuildError> {
-        if self.table_size > MAX_TABLE_SIZE || !arithmetic::is_prime(self.table_size) {
+        if self.table_size > MAX_TABLE_SIZE || !is_prime(self.table_size) {
             return Err(BuildError::Parameter {
                 name: "table_size",
                 requirement: "a prime from 2 to 2147483647",
@@ -51,17 +52,19 @@ impl Params {
         Ok(())
     }
 
-    /// The node's permutation of the slots; a function of its name, the seed and the table size.
-    fn permutation(&self, node: &Node) -> Permutation {
-        let hash = |index| {
+    /// The permutations of these nodes: of each a function of its name, the seed and the table size.
+    fn permutations<'a>(&self, nodes: impl Iterator<Item = &'a Node>) -> Vec<Permutation> {
+        let (size, skips) = (Divisor::new(self.table_size), Divisor::new(self.table_size - 1));
+        let hash = |node: &Node, index| {
             name_hash(HashFunction::Xxh3, self.seed, index, &node.name) & (u64::MAX >> (64 - self.hash_bits))
         };
-        let size = u64::from(self.table_size);
-        Permutation {
-            offset: (hash(0) % size) as u32,
-            skip: (hash(1) % (size - 1)) as u32 + 1,
-            weight: node.weight,
-        }
+        nodes
+            .map(|node| Permutation {
+                offset: size.remainder(hash(node, 0)),
+                skip: skips.remainder(hash(node, 1)) + 1,
+                weight: node.weight,
+            })
+            .collect()
     }
 }
 
@@ -118,7 +121,7 @@ impl Table {
     fn new(params: &Params, roster: &Roster) -> Self {
         let size = params.table_size as usize;
         let players = || roster.by_name().filter(|node| node.weight > 0);
-        let permutations: Vec<Permutation> = players().map(|node| params.permutation(node)).collect();
+        let permutations = params.permutations(players());
         let ids: Vec<NodeId> = players().map(|node| node.id).collect();
         let turns = turns::schedule(&permutations, params.table_size);
         let slots = if is_narrow(players()) {
