@@ -100,17 +100,18 @@ impl Taken {
         let one = cursor.skip;
         let two = add(one, one, size);
         let four = add(two, two, size);
-        let mut wishes = [cursor.slot, add(cursor.slot, one, size), add(cursor.slot, two, size), 0];
-        wishes[3] = add(wishes[1], two, size);
-        while wishes.iter().fold(1, |all, wish| all & self.word(*wish)) == 1 {
+        let (first, third) = (cursor.slot, add(cursor.slot, two, size));
+        let mut wishes = [first, add(first, one, size), third, add(third, one, size)];
+        let mut words = wishes.map(|slot| self.word(slot));
+        while words[0] & words[1] & words[2] & words[3] & 1 == 1 {
             wishes = wishes.map(|wish| add(wish, four, size));
+            words = wishes.map(|slot| self.word(slot));
         }
-        let mut slot = wishes[0];
-        for _ in 1..wishes.len() {
-            // A step of 0 or 1 skips, by arithmetic: the compiler is not to make a branch of it.
-            let is_taken = (self.word(slot) & 1) as u32;
-            slot = add(slot, one & is_taken.wrapping_neg(), size);
-        }
+        // The first free one of the four, by arithmetic: the compiler is not to make branches of it.
+        let slot = (0..3).rev().fold(wishes[3], |later, i| {
+            let keep_later = ((words[i] & 1) as u32).wrapping_neg();
+            wishes[i] ^ ((wishes[i] ^ later) & keep_later)
+        });
         self.0[(slot / u64::BITS) as usize] |= 1 << (slot % u64::BITS);
         cursor.slot = add(slot, one, size);
         slot
