@@ -60,8 +60,9 @@ pub struct Bounded {
     loads: Loads,
     /// The total that capacities are for while there are places left; 0 under the online rule.
     expected: u64,
-    /// The sum of the capacities for `expected` keys; 0 under the online rule.
-    places: u128,
+    /// The sum of the capacities for `expected` keys, `u64::MAX` if it exceeds that; 0 under the
+    /// online rule.
+    places: u64,
     /// What binds the next arrival: a function of all the above, kept up to date because every
     /// lookup needs it.
     capacities: Capacities,
@@ -78,14 +79,8 @@ impl Bounded {
     pub fn new(factor: Factor, nodes: &[Node], inner: Box<dyn Distributor>) -> Result<Self, BuildError> {
         check_inner(nodes, &*inner)?;
         let loads = Loads::new(nodes);
-        let capacities = factor.capacities(1, loads.total_weight());
+        let capacities = Capacities::new(factor, 1, loads.total_weight());
         Ok(Self { factor, inner, loads, expected: 0, places: 0, capacities })
-    }
-
-    /// The factor.
-    #[must_use]
-    pub fn factor(&self) -> Factor {
-        self.factor
     }
 
     /// The placement underneath.
@@ -119,38 +114,44 @@ impl Bounded {
     #[inline]
     fn bind(&mut self) {
         let present = self.loads.total_load();
-        let total = if u128::from(present) < self.places { self.expected } else { present + 1 };
-        self.capacities = self.factor.capacities(total, self.loads.total_weight());
+        if present >= self.places {
+            self.capacities.set_total(present + 1);
+        } else if self.capacities.total() != self.expected {
+            self.capacities.set_total(self.expected);
+        }
     }
 
-    /// The same after a change of the weights or of the expected total.
+    /// The same after a change of the weights or of the expected total. O(N) if one is expected.
     fn bind_anew(&mut self) {
-        self.places = if self.expected == 0 {
-            0
-        } else {
-            self.loads.places(self.factor.capacities(self.expected, self.loads.total_weight()))
-        };
+        self.capacities = Capacities::new(self.factor, self.expected, self.loads.total_weight());
+        self.places = if self.expected > 0 { self.loads.places(&&self.capacities) } else { 0 };
         self.bind();
     }
 
-    /// Where an arriving key goes, as a position in `loads`.
-    fn place(&self, key: u64) -> (usize, Probes) {
+    /// Where an arriving key goes.
+    #[inline(always)]
+    fn place(&self, key: u64) -> Place {
         // Most keys stop at their first choice: the lookup alone is cheaper than beginning a walk.
-        match self.loads.find_room(self.inner.lookup(key), self.capacities) {
-            Some(position) => (position, Probes(1)),
+        let id = self.inner.lookup(key);
+        match self.loads.find_room(id, &self.capacities) {
+            Some(position) => Place { id, position, probes: Probes(1) },
             None => self.walk(key),
         }
     }
 
-    /// Where a key goes that its first choice has no room for.
-    fn walk(&self, key: u64) -> (usize, Probes) {
+    /// Where a key goes that its first choice has no room for. Apart, so that the others need not
+    /// make ready for a walk.
+    #[inline(never)]
+    fn walk(&self, key: u64) -> Place {
         let mut found = None;
         let mut has_room = |id| {
-            found = self.loads.find_room(id, self.capacities);
+            found = self.loads.find_room(id, &self.capacities);
             found.is_some()
         };
         let stop = replicated(&*self.inner).first_accepting(key, &mut has_room);
-        found.zip(stop.map(|(_, probes)| probes)).expect("a node has room, and the order holds every node")
+        let ((id, probes), position) =
+            stop.zip(found).expect("a node has room, and the order holds every node");
+        Place { id, position, probes }
     }
 
     /// Follows changes that the inner placement has accepted.
@@ -164,6 +165,15 @@ impl Bounded {
         }
         self.bind_anew();
     }
+}
+
+/// Where a key goes.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    id: NodeId,
+    /// The node's position in the table of loads.
+    position: usize,
+    probes: Probes,
 }
 
 /// Refuses a placement that loads cannot be bounded over.
@@ -191,15 +201,15 @@ pub(crate) fn replicated(inner: &dyn Distributor) -> &dyn Replicated {
 
 impl Distributor for Bounded {
     fn lookup(&self, key: u64) -> NodeId {
-        self.loads.at(self.place(key).0).id
+        self.place(key).id
     }
 
     /// The inner placement's batch, then a walk for each key whose first choice is full.
     fn lookup_batch(&self, keys: &[u64], out: &mut [NodeId]) {
         self.inner.lookup_batch(keys, out);
         for (key, id) in keys.iter().zip(out) {
-            if self.loads.find_room(*id, self.capacities).is_none() {
-                *id = self.loads.at(self.walk(*key).0).id;
+            if self.loads.find_room(*id, &self.capacities).is_none() {
+                *id = self.walk(*key).id;
             }
         }
     }
@@ -208,7 +218,7 @@ impl Distributor for Bounded {
     /// load of each node asked. What the inner placement reads to find the further nodes is not in it.
     fn lookup_work(&self, key: u64) -> Work {
         let inner = self.inner.lookup_work(key);
-        let asked = self.place(key).1.0;
+        let asked = self.place(key).probes.0;
         Work {
             hash_evals: inner.hash_evals,
             probes: inner.probes + (asked - 1),
@@ -290,10 +300,10 @@ impl LoadAware for Bounded {
     }
 
     fn assign(&mut self, key: u64) -> (NodeId, Probes) {
-        let (position, probes) = self.place(key);
-        self.loads.increment(position);
+        let place = self.place(key);
+        self.loads.increment(place.position);
         self.bind();
-        (self.loads.at(position).id, probes)
+        (place.id, place.probes)
     }
 
     fn release(&mut self, id: NodeId) -> Result<(), MembershipError> {
@@ -313,5 +323,9 @@ impl LoadAware for Bounded {
 
     fn capacity(&self, id: NodeId) -> Option<u64> {
         self.loads.find(id).map(|position| self.capacities.of(self.loads.at(position).weight))
+    }
+
+    fn factor(&self) -> Option<(u64, u64)> {
+        Some(self.factor.ratio())
     }
 }

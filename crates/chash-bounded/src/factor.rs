@@ -38,15 +38,13 @@ impl Factor {
     /// If `total_weight` is 0.
     #[must_use]
     pub fn capacity(self, total: u64, weight: u32, total_weight: u64) -> u64 {
-        self.capacities(total, total_weight).of(weight)
+        Capacities::new(self, total, total_weight).of(weight)
     }
 
-    /// The capacities of all nodes for `total` keys.
-    pub(crate) fn capacities(self, total: u64, total_weight: u64) -> Capacities {
-        Capacities {
-            demand: u128::from(self.numerator) * u128::from(total),
-            unit: u128::from(self.denominator) * u128::from(total_weight),
-        }
+    /// Numerator and denominator, without a common divisor.
+    #[must_use]
+    pub fn ratio(self) -> (u64, u64) {
+        (self.numerator.into(), self.denominator.into())
     }
 }
 
@@ -139,45 +137,76 @@ impl fmt::Display for FactorError {
 
 impl core::error::Error for FactorError {}
 
-/// The capacities of all nodes at one total: node i may hold ⌈demand · w_i / unit⌉.
+/// The capacities of all nodes at one total.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Capacities {
-    /// c's numerator times the total: below 2^96.
-    demand: u128,
-    /// c's denominator times the sum of the weights: below 2^96, above 0.
-    unit: u128,
+    factor: Factor,
+    total: u64,
+    /// Above 0.
+    total_weight: u64,
+    /// c's denominator times the total weight, or 0 if a word does not hold it.
+    unit: u64,
+    /// c's numerator, or 0 with `unit`.
+    step: u64,
+    /// `step` times the total, or 0 if a word does not hold it.
+    demand: u64,
 }
 
 impl Capacities {
-    /// The capacity of a node of this weight, at most `u64::MAX`.
-    pub(crate) fn of(self, weight: u32) -> u64 {
-        u64::try_from(self.exactly(weight)).unwrap_or(u64::MAX)
+    /// The capacities for `total` keys over nodes of this total weight, which is above 0.
+    pub(crate) fn new(factor: Factor, total: u64, total_weight: u64) -> Self {
+        let unit = u64::from(factor.denominator).checked_mul(total_weight).unwrap_or(0);
+        let step = if unit > 0 { factor.numerator.into() } else { 0 };
+        let mut capacities = Self { factor, total, total_weight, unit, step, demand: 0 };
+        capacities.set_total(total);
+        capacities
     }
 
-    /// The same without the limit: below 2^128, since the demand is below 2^96 and the weight below 2^32.
-    pub(crate) fn exactly(self, weight: u32) -> u128 {
-        (self.demand * u128::from(weight)).div_ceil(self.unit)
+    /// What the capacities are for.
+    pub(crate) fn total(&self) -> u64 {
+        self.total
+    }
+
+    /// Goes over to the capacities for another total.
+    #[inline]
+    pub(crate) fn set_total(&mut self, total: u64) {
+        self.total = total;
+        self.demand = self.step.checked_mul(total).unwrap_or(0);
+    }
+
+    /// The capacity of a node of this weight, ⌈demand · weight / unit⌉, at most `u64::MAX`.
+    pub(crate) fn of(self, weight: u32) -> u64 {
+        let (demand, unit) = self.wide();
+        u64::try_from((demand * u128::from(weight)).div_ceil(unit)).unwrap_or(u64::MAX)
     }
 
     /// Whether a node of this weight with this load has room for one more.
     ///
     /// load < ⌈x/y⌉ is load·y < x: no division, which would cost more than the lookup.
     #[inline]
-    pub(crate) fn admit(self, load: u64, weight: u32) -> bool {
-        // Below some 10^18 keys both sides are products of words: one instruction each.
-        if let (Ok(demand), Ok(unit)) = (u64::try_from(self.demand), u64::try_from(self.unit)) {
-            u128::from(load) * u128::from(unit) < u128::from(demand) * u128::from(weight)
-        } else {
-            self.admit_wide(load, weight)
+    pub(crate) fn admit(&self, load: u64, weight: u32) -> bool {
+        if self.demand == 0 {
+            return self.admit_wide(load, weight);
         }
+        u128::from(load) * u128::from(self.unit) < u128::from(self.demand) * u128::from(weight)
     }
 
     /// The same for operands of any size.
     #[cold]
-    fn admit_wide(self, load: u64, weight: u32) -> bool {
+    #[inline(never)]
+    fn admit_wide(&self, load: u64, weight: u32) -> bool {
+        let (demand, unit) = self.wide();
         // A product beyond 128 bits exceeds any demand.
-        let taken = u128::from(load).checked_mul(self.unit);
-        taken.is_some_and(|taken| taken < self.demand * u128::from(weight))
+        let taken = u128::from(load).checked_mul(unit);
+        taken.is_some_and(|taken| taken < demand * u128::from(weight))
+    }
+
+    /// Demand and unit in full: each below 2^96, so that a demand times a weight is below 2^128.
+    fn wide(&self) -> (u128, u128) {
+        (
+            u128::from(self.factor.numerator) * u128::from(self.total),
+            u128::from(self.factor.denominator) * u128::from(self.total_weight),
+        )
     }
 }
 
@@ -200,10 +229,10 @@ mod tests {
             ("01.250000000000", 5, 4, "1.25"),
             ("1.000000001", 1_000_000_001, 1_000_000_000, "1.000000001"),
             ("4.294967295", 858_993_459, 200_000_000, "4.294967295"),
-            ("4294967295", u32::MAX, 1, "4294967295"),
+            ("4294967295", 4_294_967_295, 1, "4294967295"),
         ] {
             let read = factor(text);
-            assert_eq!((read.numerator, read.denominator), (numerator, denominator), "{text}");
+            assert_eq!(read.ratio(), (numerator, denominator), "{text}");
             assert_eq!(read.to_string(), canonical);
         }
         assert_eq!(Factor::default(), factor("1.25"));
@@ -243,9 +272,9 @@ mod tests {
     fn nothing_overflows() {
         let (largest, finest) = (factor("4294967295"), factor("1.000000001"));
         assert_eq!(largest.capacity(u64::MAX, u32::MAX, 1), u64::MAX);
-        assert!(largest.capacities(u64::MAX, 1).admit(u64::MAX, u32::MAX));
+        assert!(Capacities::new(largest, u64::MAX, 1).admit(u64::MAX, u32::MAX));
         assert_eq!(finest.capacity(u64::MAX, u32::MAX, u64::MAX), u64::from(u32::MAX) + 5);
-        assert!(!finest.capacities(u64::MAX, u64::MAX).admit(u64::MAX, u32::MAX));
+        assert!(!Capacities::new(finest, u64::MAX, u64::MAX).admit(u64::MAX, u32::MAX));
         assert_eq!(finest.capacity(1, 1, u64::MAX), 1);
     }
 
@@ -275,10 +304,10 @@ mod tests {
             let unit = 1000 * u128::from(total_weight);
             prop_assert!(u128::from(capacity) * unit >= exact);
             prop_assert!(capacity == 0 || u128::from(capacity - 1) * unit < exact);
-            let capacities = factor.capacities(total, total_weight);
+            let capacities = Capacities::new(factor, total, total_weight);
             for admit in [Capacities::admit, Capacities::admit_wide] {
-                prop_assert!(!admit(capacities, capacity, weight));
-                prop_assert!(capacity == 0 || admit(capacities, capacity - 1, weight));
+                prop_assert!(!admit(&capacities, capacity, weight));
+                prop_assert!(capacity == 0 || admit(&capacities, capacity - 1, weight));
             }
         }
     }

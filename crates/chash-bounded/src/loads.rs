@@ -55,7 +55,7 @@ impl Loads {
     }
 
     /// The position of this node, valid until a node is inserted or removed. Expected O(1).
-    #[inline]
+    #[inline(always)]
     pub(crate) fn find(&self, id: NodeId) -> Option<usize> {
         let mut at = self.home(id);
         loop {
@@ -78,8 +78,8 @@ impl Loads {
     /// The position of this node if it has room for one more.
     ///
     /// The node must be present.
-    #[inline]
-    pub(crate) fn find_room(&self, id: NodeId, capacities: Capacities) -> Option<usize> {
+    #[inline(always)]
+    pub(crate) fn find_room(&self, id: NodeId, capacities: &Capacities) -> Option<usize> {
         let position = self.find(id).expect("the inner placement answers with nodes it was given");
         let Slot { load, weight, .. } = self.slots[position];
         capacities.admit(load, weight).then_some(position)
@@ -147,10 +147,10 @@ impl Loads {
         self.total_weight = self.total_weight - u64::from(old) + u64::from(weight);
     }
 
-    /// The sum of the capacities, which may exceed 64 bits. O(N).
-    pub(crate) fn places(&self, capacities: Capacities) -> u128 {
+    /// The sum of the capacities, at most `u64::MAX`. O(N).
+    pub(crate) fn places(&self, capacities: &Capacities) -> u64 {
         let taken = self.slots.iter().filter(|slot| slot.load != VACANT);
-        taken.map(|slot| capacities.exactly(slot.weight)).sum()
+        taken.fold(0, |sum, slot| capacities.of(slot.weight).saturating_add(sum))
     }
 
     /// Heap bytes held.

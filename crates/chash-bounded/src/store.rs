@@ -180,7 +180,7 @@ impl KeyStore {
             return Err(KeyError::DuplicateKey);
         }
         let total = self.owners.len() as u64 + 1;
-        let capacities = self.factor.capacities(total, self.total_weight);
+        let capacities = Capacities::new(self.factor, total, self.total_weight);
         // Capacities only rise here. Those who walked past go first, the new key then finds no
         // node with room that an earlier key is waiting for.
         for id in self.step_capacities(capacities) {
@@ -202,7 +202,7 @@ impl KeyStore {
             self.shelf_mut(passed).passed.remove(&rank(key));
         }
         self.shelf_mut(node).held.remove(&rank(key));
-        let capacities = self.factor.capacities(self.owners.len() as u64, self.total_weight);
+        let capacities = Capacities::new(self.factor, self.owners.len() as u64, self.total_weight);
         // Capacities only fall here. First the free place is filled, until no node with room is
         // waited for; then the overfull nodes hand on their last keys, which free no place, since
         // a node hands on only what is above its capacity.
@@ -354,7 +354,7 @@ impl KeyStore {
             self.total_weight += u64::from(shelf.weight);
             self.weights.entry(shelf.weight).or_default().nodes.push(*id);
         }
-        let capacities = self.factor.capacities(self.owners.len() as u64, self.total_weight);
+        let capacities = Capacities::new(self.factor, self.owners.len() as u64, self.total_weight);
         self.step_capacities(capacities);
         let mut ranks: Vec<Rank> = self.owners.keys().map(|key| rank(*key)).collect();
         ranks.sort_unstable();

@@ -287,7 +287,7 @@ fn declares_what_it_does() {
     pair.assign(1);
     assert_eq!(pair.capabilities().order, Order::History);
     assert!(pair.as_replicated().is_none());
-    assert!(pair.as_load_aware().is_some());
+    assert_eq!(pair.as_load_aware().unwrap().factor(), Some((5, 4)));
 }
 
 /// A placement without an order of preference.
