@@ -2,10 +2,10 @@
 
 /// Lines that share one piece of memory. Few, since a change moves what lies behind it in the block; not too
 /// few, since each block costs a `Vec`.
-pub(crate) const LINES_PER_BLOCK: usize = 32;
+pub(crate) const LINES_PER_BLOCK: usize = 16;
 
 /// Points by which a full block grows: enough that a growing ring does not reallocate at every point, few
-/// enough to stay small beside the block's 300.
+/// enough to stay small beside the 150 of a block.
 const SPARE_POINTS: usize = 8;
 
 /// Numbers of a few bytes each, packed in order of the points that lie in lines.
