@@ -3,7 +3,7 @@
 use chash_core::{Node, NodeId, Roster};
 use chash_hash::{HashFunction, name_hash};
 
-use crate::score::{Precision, Words};
+use crate::score::{Precision, Words, hash, surely_before};
 
 /// The nodes of a weight above 0, ascending by name, one array for each thing that scans read.
 ///
@@ -19,8 +19,8 @@ pub(crate) struct Candidates {
     x: Vec<u32>,
     y: Vec<u32>,
     weights: Vec<u32>,
-    /// The weights in single precision, for the comparison that spares logarithms.
-    rounded_weights: Vec<f32>,
+    /// The means of the nodes' clocks, see [`Precision::scaled_mean`].
+    scaled_means: Vec<f32>,
     ids: Vec<NodeId>,
 }
 
@@ -39,7 +39,7 @@ impl Candidates {
             x: Vec::with_capacity(count),
             y: Vec::with_capacity(count),
             weights: Vec::with_capacity(count),
-            rounded_weights: Vec::with_capacity(count),
+            scaled_means: Vec::with_capacity(count),
             ids: Vec::with_capacity(count),
         };
         for (at, node) in nodes().enumerate() {
@@ -65,7 +65,7 @@ impl Candidates {
         self.x.remove(at);
         self.y.remove(at);
         self.weights.remove(at);
-        self.rounded_weights.remove(at);
+        self.scaled_means.remove(at);
         self.ids.remove(at);
         self.compare_weights();
     }
@@ -99,10 +99,10 @@ impl Candidates {
         &self.weights
     }
 
-    /// The weights, rounded to single precision.
+    /// The means of their clocks, see [`Precision::scaled_mean`].
     #[inline]
-    pub(crate) fn rounded_weights(&self) -> &[f32] {
-        &self.rounded_weights
+    pub(crate) fn scaled_means(&self) -> &[f32] {
+        &self.scaled_means
     }
 
     /// How many bits of the hash count.
@@ -117,10 +117,40 @@ impl Candidates {
         self.equal_weights
     }
 
+    /// The hash of the candidate at this place for a key.
+    #[inline]
+    pub(crate) fn hash(&self, key: Words, place: usize) -> u32 {
+        hash(key, Words { x: self.x[place], y: self.y[place] }, self.precision.mask)
+    }
+
+    /// The arrival of the candidate at this place for a key.
+    #[inline]
+    pub(crate) fn arrival(&self, key: Words, place: usize) -> f64 {
+        self.precision.arrival(self.hash(key, place), self.weights[place])
+    }
+
+    /// The place of the first candidate of the earliest arrival: the rule itself, with logarithms for
+    /// those that could be earlier than the best so far.
+    #[cold]
+    pub(crate) fn earliest(&self, key: Words) -> usize {
+        let (mut best, mut first) = (f64::INFINITY, 0);
+        for place in 0..self.len() {
+            let hash = self.hash(key, place);
+            if surely_before(best, self.precision.bound(hash, self.scaled_means[place])) {
+                continue;
+            }
+            let arrival = self.precision.arrival(hash, self.weights[place]);
+            if arrival < best {
+                (best, first) = (arrival, place);
+            }
+        }
+        first
+    }
+
     /// Heap bytes held.
     pub(crate) fn heap_bytes(&self) -> u64 {
         let words = self.x.capacity() + self.y.capacity();
-        let weights = self.weights.capacity() + self.rounded_weights.capacity();
+        let weights = self.weights.capacity() + self.scaled_means.capacity();
         4 * (words + weights + self.ids.capacity()) as u64
     }
 
@@ -129,7 +159,7 @@ impl Candidates {
         self.x.insert(at, words.x);
         self.y.insert(at, words.y);
         self.weights.insert(at, node.weight);
-        self.rounded_weights.insert(at, node.weight as f32);
+        self.scaled_means.insert(at, self.precision.scaled_mean(node.weight));
         self.ids.insert(at, node.id);
     }
 

@@ -7,7 +7,7 @@ use chash_core::{
     NodeId, Order, Removal, Replicated, Roster, Work,
 };
 
-use crate::arch::{Backend, KEYS};
+use crate::arch::Backend;
 use crate::candidates::{CANDIDATE_BYTES, Candidates};
 use crate::score::{HASH_BITS, Precision, Words, hash};
 
@@ -61,10 +61,6 @@ impl Rendezvous {
         let before = |id: &NodeId| self.roster.get(*id).is_some_and(|node| *node.name < *name);
         self.candidates.ids().partition_point(before)
     }
-
-    fn owner_at(&self, place: usize) -> NodeId {
-        self.candidates.ids()[place]
-    }
 }
 
 impl Build for Rendezvous {
@@ -89,19 +85,12 @@ impl Build for Rendezvous {
 impl Distributor for Rendezvous {
     /// O(N).
     fn lookup(&self, key: u64) -> NodeId {
-        self.owner_at(self.backend.owner(&self.candidates, key))
+        self.backend.lookup(&self.candidates, key)
     }
 
     fn lookup_batch(&self, keys: &[u64], out: &mut [NodeId]) {
         assert_eq!(keys.len(), out.len(), "lookup_batch needs as many answers as keys");
-        let (blocks, rest) = keys.as_chunks::<KEYS>();
-        let (out_blocks, out_rest) = out.as_chunks_mut::<KEYS>();
-        for (keys, out) in blocks.iter().zip(out_blocks) {
-            *out = self.backend.owners(&self.candidates, keys).map(|place| self.owner_at(place as usize));
-        }
-        for (key, out) in rest.iter().zip(out_rest) {
-            *out = self.lookup(*key);
-        }
+        self.backend.lookup_batch(&self.candidates, keys, out);
     }
 
     /// A hash, a probe and a table read for every node of a weight above 0. Logarithms are not counted.
@@ -212,7 +201,7 @@ impl Replicated for Rendezvous {
             }
         }
         for (out, (_, place)) in out.iter_mut().zip(first.into_sorted_vec()) {
-            *out = self.owner_at(place as usize);
+            *out = self.candidates.ids()[place as usize];
         }
         wanted
     }

@@ -45,18 +45,18 @@ pub(crate) struct Precision {
     pub(crate) mask: u32,
     /// Half of what the lowest counted bit is worth, in units of 2^-33.
     half_step: u64,
-    /// See [`Precision::bound`].
-    slack: f64,
+    /// Half of what half of the hash's complement is multiplied with for a lower bound of 1 - u.
+    pub(crate) half_unit: f32,
 }
 
 impl Precision {
     /// The topmost `bits` of the hash, 1 to 32.
     pub(crate) const fn new(bits: u32) -> Self {
         let cut = HASH_BITS - bits;
-        // A margin of 2^-20 covers every rounding between here and the comparison in single precision.
-        let margin = 1.0 + 1.0 / (1u64 << 20) as f64;
-        let unit = if cut == 0 { (1u64 << 31) as f64 } else { (1u64 << 32) as f64 };
-        Self { mask: u32::MAX << cut, half_step: 1 << cut, slack: unit * margin }
+        // 1 - u is the complement plus 1 minus half a step. With all bits counted that is at least the
+        // complement, otherwise at least half of it.
+        let half_unit = 1.0 / (1u64 << if cut == 0 { 32 } else { 33 }) as f32;
+        Self { mask: u32::MAX << cut, half_step: 1 << cut, half_unit }
     }
 
     /// Whether all bits count.
@@ -64,7 +64,7 @@ impl Precision {
         self.mask == u32::MAX
     }
 
-    /// The node's arrival in the race of exponential clocks: −ln(u) / weight, where u is the middle
+    /// The node's arrival in the race of exponential clocks: -ln(u) / weight, where u is the middle
     /// of the interval of [0, 1] that the hash stands for. The smallest wins.
     ///
     /// At equal weights it is strictly decreasing in the hash: neighbouring hashes differ by more
@@ -73,21 +73,26 @@ impl Precision {
         neg_ln(2 * u64::from(hash) + self.half_step) / f64::from(weight)
     }
 
-    /// A number that no node which arrives before `best` fails in [`may_arrive_before`].
+    /// The mean of the clock of a node of this weight, 1 / weight, in the units of [`Self::bound`].
+    pub(crate) fn scaled_mean(self, weight: u32) -> f32 {
+        (2.0 * f64::from(self.half_unit) / f64::from(weight)) as f32
+    }
+
+    /// Not more than the arrival of a node with this hash and mean, but for rounding (see
+    /// [`surely_before`]), and close to it where it is early: -ln(u) >= p + p^2 / 2 with p <= 1 - u.
     ///
-    /// −ln(u) ≥ 1 − u, and 1 − u is at least ¬hash / 2^32 with all bits counted (there is half a
-    /// step to spare), and at least half of that otherwise.
+    /// Half of the complement fits a signed integer, which is what vector units convert.
     #[inline(always)]
-    pub(crate) fn bound(self, best: f64) -> f32 {
-        (best * self.slack) as f32
+    pub(crate) fn bound(self, hash: u32, scaled_mean: f32) -> f32 {
+        let half = ((!hash >> 1) as i32) as f32;
+        half * (1.0 + half * self.half_unit) * scaled_mean
     }
 }
 
-/// Whether a node of this hash and weight can possibly arrive before the arrival that gave `bound`:
-/// the comparison that spares nearly every node its logarithm.
+/// Whether this arrival is before every arrival of which [`Precision::bound`] is at least `bound`.
 ///
-/// Half of the complement is compared, since that fits a signed integer, which is what vector units convert.
+/// A bound is the result of at most five roundings to 24 bits: a margin of 2^-20 covers them.
 #[inline(always)]
-pub(crate) fn may_arrive_before(hash: u32, weight: f32, bound: f32) -> bool {
-    ((!hash >> 1) as i32) as f32 <= weight * bound
+pub(crate) fn surely_before(arrival: f64, bound: f32) -> bool {
+    arrival < f64::from(bound) * (1.0 - 1.0 / (1u64 << 20) as f64)
 }

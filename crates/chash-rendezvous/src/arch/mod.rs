@@ -10,9 +10,9 @@
 mod avx2;
 mod portable;
 
-use crate::candidates::Candidates;
+use chash_core::NodeId;
 
-pub(crate) use portable::KEYS;
+use crate::candidates::Candidates;
 
 /// A compilation of the kernels that this processor can run: there is no other way to get one than to
 /// have asked.
@@ -33,23 +33,23 @@ impl Backend {
         Self::Portable
     }
 
-    /// The place of the key's owner among the candidates.
+    /// The key's owner.
     #[inline]
-    pub(crate) fn owner(self, candidates: &Candidates, key: u64) -> usize {
+    pub(crate) fn lookup(self, candidates: &Candidates, key: u64) -> NodeId {
         match self {
-            Self::Portable => portable::owner(candidates, key),
+            Self::Portable => portable::lookup(candidates, key),
             #[cfg(target_arch = "x86_64")]
-            Self::Avx2(avx2) => avx2.owner(candidates, key),
+            Self::Avx2(avx2) => avx2.lookup(candidates, key),
         }
     }
 
-    /// The places of the owners of several keys.
+    /// The owners of keys. The lengths must be equal.
     #[inline]
-    pub(crate) fn owners(self, candidates: &Candidates, keys: &[u64; KEYS]) -> [u32; KEYS] {
+    pub(crate) fn lookup_batch(self, candidates: &Candidates, keys: &[u64], out: &mut [NodeId]) {
         match self {
-            Self::Portable => portable::owners(candidates, keys),
+            Self::Portable => portable::lookup_batch(candidates, keys, out),
             #[cfg(target_arch = "x86_64")]
-            Self::Avx2(avx2) => avx2.owners(candidates, keys),
+            Self::Avx2(avx2) => avx2.lookup_batch(candidates, keys, out),
         }
     }
 }
