@@ -6,10 +6,10 @@
 #![expect(unsafe_code, reason = "a function compiled for an extension may only be called where it exists")]
 
 use core::arch::x86_64::{
-    __m256i, _CMP_LT_OQ, _mm256_add_ps, _mm256_and_si256, _mm256_andnot_si256, _mm256_blendv_epi8,
-    _mm256_castps_si256, _mm256_cmp_ps, _mm256_cmpeq_epi32, _mm256_cvtepi32_ps, _mm256_max_epu32,
-    _mm256_max_ps, _mm256_min_ps, _mm256_mul_ps, _mm256_mullo_epi32, _mm256_set1_epi32, _mm256_set1_ps,
-    _mm256_setzero_si256, _mm256_srli_epi32, _mm256_xor_si256,
+    __m256i, _CMP_LT_OQ, _mm256_add_epi32, _mm256_add_ps, _mm256_and_si256, _mm256_andnot_si256,
+    _mm256_blendv_epi8, _mm256_castps_si256, _mm256_cmp_ps, _mm256_cmpeq_epi32, _mm256_cvtepi32_ps,
+    _mm256_max_epu32, _mm256_max_ps, _mm256_min_ps, _mm256_mul_ps, _mm256_mullo_epi32, _mm256_set1_epi32,
+    _mm256_set1_ps, _mm256_setzero_si256, _mm256_srli_epi32, _mm256_xor_si256,
 };
 
 use chash_core::NodeId;
@@ -49,6 +49,9 @@ const LANES: usize = 8;
 const VECTORS: usize = 2;
 /// Keys looked up together.
 const KEYS: usize = LANES * VECTORS;
+/// From this many nodes on one key after the other is faster: blocks of nodes are only asked for their
+/// best, and a search at the end no longer matters.
+const MANY: usize = 512;
 
 #[target_feature(enable = "avx2")]
 fn lookup(candidates: &Candidates, key: u64) -> NodeId {
@@ -57,15 +60,14 @@ fn lookup(candidates: &Candidates, key: u64) -> NodeId {
 
 #[target_feature(enable = "avx2")]
 fn lookup_batch(candidates: &Candidates, keys: &[u64], out: &mut [NodeId]) {
+    if candidates.len() >= MANY {
+        return portable::lookup_batch(candidates, keys, out);
+    }
     let (blocks, rest) = keys.as_chunks::<KEYS>();
     let (out_blocks, out_rest) = out.as_chunks_mut::<KEYS>();
     for (keys, out) in blocks.iter().zip(out_blocks) {
-        let words = keys.map(Words::of_key);
-        let places = if candidates.equal_weights() {
-            highest(candidates, &words)
-        } else {
-            earliest(candidates, &words)
-        };
+        let places =
+            if candidates.equal_weights() { highest(candidates, keys) } else { earliest(candidates, keys) };
         for (out, place) in out.iter_mut().zip(places) {
             *out = candidates.ids()[place as usize];
         }
@@ -75,13 +77,14 @@ fn lookup_batch(candidates: &Candidates, keys: &[u64], out: &mut [NodeId]) {
 
 /// For each key the place of the first candidate of the highest hash.
 #[target_feature(enable = "avx2")]
-fn highest(candidates: &Candidates, keys: &[Words; KEYS]) -> [u32; KEYS] {
+fn highest(candidates: &Candidates, keys: &[u64; KEYS]) -> [u32; KEYS] {
     let (key_x, key_y) = (gather(keys, |key| key.x), gather(keys, |key| key.y));
     let mask = splat(candidates.precision().mask);
     let mut best = [_mm256_setzero_si256(); VECTORS];
     let mut place = [_mm256_setzero_si256(); VECTORS];
-    for (at, (x, y)) in candidates.x().iter().zip(candidates.y()).enumerate() {
-        let (x, y, at) = (splat(*x), splat(*y), splat(at as u32));
+    let mut at = _mm256_setzero_si256();
+    for (x, y) in candidates.x().iter().zip(candidates.y()) {
+        let (x, y) = (splat(*x), splat(*y));
         for v in 0..VECTORS {
             let hash = hash(key_x[v], key_y[v], x, y, mask);
             let higher = _mm256_max_epu32(best[v], hash);
@@ -89,13 +92,14 @@ fn highest(candidates: &Candidates, keys: &[Words; KEYS]) -> [u32; KEYS] {
             place[v] = _mm256_blendv_epi8(at, place[v], stays);
             best[v] = higher;
         }
+        at = _mm256_add_epi32(at, splat(1));
     }
     scatter(place)
 }
 
 /// For each key the place of the first candidate of the earliest arrival.
 #[target_feature(enable = "avx2")]
-fn earliest(candidates: &Candidates, keys: &[Words; KEYS]) -> [u32; KEYS] {
+fn earliest(candidates: &Candidates, keys: &[u64; KEYS]) -> [u32; KEYS] {
     let (key_x, key_y) = (gather(keys, |key| key.x), gather(keys, |key| key.y));
     let precision = candidates.precision();
     let (mask, ones) = (splat(precision.mask), splat(u32::MAX));
@@ -104,8 +108,9 @@ fn earliest(candidates: &Candidates, keys: &[Words; KEYS]) -> [u32; KEYS] {
     let mut second = first;
     let mut place = [_mm256_setzero_si256(); VECTORS];
     let nodes = candidates.x().iter().zip(candidates.y()).zip(candidates.scaled_means());
-    for (at, ((x, y), mean)) in nodes.enumerate() {
-        let (x, y, at) = (splat(*x), splat(*y), splat(at as u32));
+    let mut at = _mm256_setzero_si256();
+    for ((x, y), mean) in nodes {
+        let (x, y) = (splat(*x), splat(*y));
         let mean = _mm256_set1_ps(*mean);
         for v in 0..VECTORS {
             // `Precision::bound`, operation by operation.
@@ -119,11 +124,13 @@ fn earliest(candidates: &Candidates, keys: &[Words; KEYS]) -> [u32; KEYS] {
             place[v] = _mm256_blendv_epi8(place[v], at, sooner);
             first[v] = _mm256_min_ps(first[v], bound);
         }
+        at = _mm256_add_epi32(at, splat(1));
     }
     let mut places = scatter(place);
     let others = scatter(second.map(|second| _mm256_castps_si256(second)));
     for ((place, others), key) in places.iter_mut().zip(others).zip(keys) {
-        *place = portable::decide(candidates, *key, *place as usize, f32::from_bits(others)) as u32;
+        *place =
+            portable::decide(candidates, Words::of_key(*key), *place as usize, f32::from_bits(others)) as u32;
     }
     places
 }
@@ -145,8 +152,8 @@ fn splat(word: u32) -> __m256i {
 /// One word of every key, a key to a lane.
 #[target_feature(enable = "avx2")]
 #[inline]
-fn gather(keys: &[Words; KEYS], word: impl Fn(&Words) -> u32) -> [__m256i; VECTORS] {
-    let words: [u32; KEYS] = core::array::from_fn(|lane| word(&keys[lane]));
+fn gather(keys: &[u64; KEYS], word: impl Fn(Words) -> u32) -> [__m256i; VECTORS] {
+    let words: [u32; KEYS] = core::array::from_fn(|lane| word(Words::of_key(keys[lane])));
     // SAFETY: an array of 16 words has the size of two vectors, and any bits are a vector.
     unsafe { core::mem::transmute::<[u32; KEYS], [__m256i; VECTORS]>(words) }
 }
