@@ -100,7 +100,7 @@ fn run(case: &Case<'_>) -> Result<Vec<Observation>, MetricError> {
         let mut trials: Vec<_> =
             events.iter().map(|event| Trial::new(*event, case, &*before, capabilities)).collect();
         let loads_before = observe(case, before.clone(), trials.iter_mut().flatten())?;
-        loads_before.by_node(case.nodes)?;
+        loads_before.loads(case.nodes)?;
         for (event, trial) in events.iter().zip(trials) {
             observations.push(match trial {
                 Ok(trial) => Observation::ok(trial.row(case)?),
@@ -132,9 +132,7 @@ fn observe<'t>(
     let mut loads = Tally::new(case.nodes);
     place::for_each_block(case, &mut |block| {
         let Some(old) = before.place(block) else { return Ok(()) };
-        if !matches!(block.counts, Counts::Requests) {
-            loads.count(old);
-        }
+        loads.count(old, block.counts);
         for trial in &mut trials {
             if let Some(new) = trial.after.place(block) {
                 trial.flow.note(old, new, block.counts);
@@ -178,7 +176,7 @@ impl Trial {
     }
 
     fn row(&self, case: &Case<'_>) -> Result<Row, MetricError> {
-        let loads = self.flow.loads_after.by_node(&self.nodes_after)?;
+        let loads = self.flow.loads_after.loads(&self.nodes_after)?;
         let (flow, keys) = (&self.flow, case.keys.key_count() as f64);
         let requests = case.keys.request_count() as f64;
         let mut row = tried(self.event);
@@ -195,7 +193,7 @@ impl Trial {
             self.requests_known.then(|| flow.moved_requests as f64 / requests).into(),
             flow.losing().into(),
             flow.gaining().into(),
-            Spread::new(&self.nodes_after, &loads).max_over_mean().into(),
+            Spread::new(&self.nodes_after, &loads.keys).max_over_mean().into(),
         ]);
         Ok(row)
     }
@@ -244,9 +242,7 @@ impl Flow {
 
     fn note(&mut self, old: &[NodeId], new: &[NodeId], counts: Counts<'_>) {
         let are_keys = !matches!(counts, Counts::Requests);
-        if are_keys {
-            self.loads_after.count(new);
-        }
+        self.loads_after.count(new, counts);
         for (index, (old, new)) in old.iter().zip(new).enumerate().filter(|(_, (old, new))| old != new) {
             self.moved_requests += match counts {
                 Counts::Distinct(counts) => counts[index],
@@ -306,15 +302,14 @@ impl Weights {
     }
 }
 
-/// ½Σ|π_after − π_before|.
+/// ½Σ|π_after − π_before|, rounded once.
 fn fair_movement(before: &[Node], after: &[Node]) -> f64 {
     let weights = Weights::new(before, after);
     let (total_before, total_after) = weights.totals();
-    let sum: f64 = weights
-        .pairs()
-        .map(|(old, new)| (new as f64 / total_after as f64 - old as f64 / total_before as f64).abs())
-        .sum();
-    sum / 2.0
+    let (total_before, total_after) = (u128::from(total_before), u128::from(total_after));
+    let cross = |(old, new)| (u128::from(new) * total_before).abs_diff(u128::from(old) * total_after);
+    let sum: u128 = weights.pairs().map(cross).sum();
+    sum as f64 / (2 * total_before * total_after) as f64
 }
 
 /// 1 − W(A∩B)/W(A∪B) of node sets whose common members have one weight.
@@ -322,7 +317,7 @@ fn set_movement(before: &[Node], after: &[Node]) -> f64 {
     let (common, all) = Weights::new(before, after)
         .pairs()
         .fold((0, 0), |(common, all), (old, new)| (common + old.min(new), all + old.max(new)));
-    1.0 - common as f64 / all as f64
+    (all - common) as f64 / all as f64
 }
 
 fn theory(theory: MoveTheory, event: Event, before: &[Node], after: &[Node]) -> Option<f64> {
@@ -333,7 +328,7 @@ fn theory(theory: MoveTheory, event: Event, before: &[Node], after: &[Node]) -> 
         (MoveTheory::Minimal, _) => Some(set_movement(before, after)),
         // The number of nodes stays, and the formula says nothing.
         (MoveTheory::Modulo | MoveTheory::Jump, Event::Replace | Event::Weight) => None,
-        (MoveTheory::Modulo, _) => Some(1.0 - gcd(m, n) as f64 / m.max(n) as f64),
+        (MoveTheory::Modulo, _) => Some((m.max(n) - gcd(m, n)) as f64 / m.max(n) as f64),
         (MoveTheory::Jump, _) => Some(m.abs_diff(n) as f64 / m.max(n) as f64),
     }
 }
