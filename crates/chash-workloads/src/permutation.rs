@@ -39,7 +39,7 @@ pub struct Permutation {
     len: u64,
     /// Bits of `len - 1`, 0 to 63.
     bits: u32,
-    /// One after the other.
+    /// Applied one after the other.
     sets: Box<[[Round; ROUNDS]]>,
 }
 

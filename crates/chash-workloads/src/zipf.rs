@@ -10,22 +10,24 @@ use crate::seed::block_rng;
 use crate::workload::{block_len, check_keys};
 use crate::{ParameterError, Workload, harmonic, math};
 
-/// log2 of the cells per octave of ranks. 64 cells keep the chance that a draw needs a power to s/64, and the
-/// table of a million ranks (1024 columns of 16 bytes) in the innermost cache.
+/// log2 of the cells per octave of ranks. More would make powers rarer and take the table out of the innermost cache.
 const CELL_BITS: u32 = 6;
 
 /// The ranks 1 to n, rank i with a probability proportional to i^-s.
 ///
-/// A draw is exact for every n and s: no approximation of the distribution is involved, only the rounding
-/// of its terms to double precision. The method is rejection from a staircase. The ranks are cut into cells, of
-/// one rank each below 128 and 64 to an octave above. A cell is drawn from an alias table in proportion to its
-/// length times the probability of its first rank; then a rank of the cell, uniformly; and rank i of a cell
-/// that begins at a is kept with probability (i/a)^-s, otherwise all is drawn again. As a cell is at most 1/64
-/// longer than it is far, a constant settles nearly every draw without computing that power.
+/// A draw is exact for every n and s: no approximation of the distribution is involved, only the rounding of its
+/// terms to double precision, and of the table to multiples of 2^-64. The method is rejection from a staircase:
 ///
-/// Memory is one table of 16 bytes a cell, 64 cells for each doubling of n: at most 64 KiB for n = 2^63.
-/// A draw takes three words of the generator, more with a probability below s/64; it is drawn again with a
-/// probability below s/128 (for large s, where nearly all the mass is on the first ranks, far less).
+/// 1. The ranks are cut into cells, of one rank each below 128, and 64 cells to an octave above. A cell is drawn from
+///    an alias table, in proportion to its length times the probability of its first rank.
+/// 2. A rank of the cell is drawn, uniformly.
+/// 3. Rank i of a cell that begins at a is kept with probability (i/a)^-s; otherwise all is drawn again.
+///
+/// As a cell is at most 1/64 longer than it is far, a constant settles nearly every third step without computing the
+/// power. A draw takes two words of the generator, more with a probability below s/64, and is repeated with one
+/// below s/128 (for large s far less, as nearly all the mass is then on ranks that are alone in their cells), and
+/// where n is not the end of a cell once more with at most half the probability of the last cell. The
+/// table has 16 bytes a cell: 16 KiB for 10^6 ranks, 64 KiB for 2^63.
 ///
 /// ```
 /// use chash_workloads::ZipfRanks;
@@ -84,14 +86,8 @@ impl ZipfRanks {
 
     /// The number of ranks, n.
     #[must_use]
-    pub fn len(&self) -> u64 {
+    pub fn rank_count(&self) -> u64 {
         self.n
-    }
-
-    /// Never: there is at least one rank.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        false
     }
 
     /// The exponent, s.
@@ -186,8 +182,11 @@ fn staircase(number: u32, s: f64) -> f64 {
 
 /// Requests for keys whose popularity follows the Zipf distribution.
 ///
-/// A seeded [`Permutation`] decides which key has which rank. Memory does not depend on the number of keys
-/// or requests.
+/// A seeded [`Permutation`] decides which key has which rank. Memory does not depend on the number of requests, and
+/// on that of keys as said of [`ZipfRanks`].
+///
+/// The hottest key gets the share 1 / H(n, s) of the requests. No placement of whole keys on N nodes can therefore have
+/// a largest load below N / H(n, s) of the mean, however many points a node has.
 ///
 /// ```
 /// use chash_workloads::seed::{Seed, Stream};
@@ -260,7 +259,7 @@ impl Zipf {
 
 impl Workload for Zipf {
     fn key_count(&self) -> u64 {
-        self.ranks.len()
+        self.ranks.rank_count()
     }
 
     fn request_count(&self) -> u64 {

@@ -499,7 +499,7 @@ fn estimates_are_exact_for_short_files_and_near_for_long_ones() {
             "{format}: {got:?}"
         );
     }
-    assert_eq!(plain.distinct_keys_bytes(false), plain.records * 51);
+    assert_eq!(plain.distinct_keys_bytes(false), plain.records * 56);
     assert!(plain.distinct_keys_bytes(true) > plain.distinct_keys_bytes(false) + plain.bytes);
 
     assert_eq!(estimate(directory.path()).unwrap(), None);

@@ -9,9 +9,9 @@ use xxhash_rust::xxh3::xxh3_128;
 /// probability of 10^-21 (someone who tries can construct such keys). With each go a hash that the caller
 /// chooses, for placements to look up, and, where asked for, its bytes, for placements that hash them themselves.
 ///
-/// A distinct key costs 16 bytes of identity, 16 of hash and count, up to a quarter more for growth, and 5.3 to 10.7
+/// A distinct key costs 16 bytes of identity, 16 of hash and count, up to a quarter more for growth, and 8 to 16
 /// bytes of a table that finds it: at most [`BYTES_PER_KEY`](Self::BYTES_PER_KEY), while it grows for a moment
-/// half as much again. Keys that are kept cost their own bytes and 8 more, and the same quarter.
+/// a third more. Keys that are kept cost their own bytes and 8 more, and the same quarter.
 ///
 /// ```
 /// use chash_workloads::input::DistinctKeys;
@@ -29,7 +29,7 @@ use xxhash_rust::xxh3::xxh3_128;
 #[derive(Clone, Debug, Default)]
 pub struct DistinctKeys {
     /// Numbers of keys, by open addressing from the identity's low bits; [`EMPTY`] elsewhere. No slot, or a power of
-    /// two of which at most three quarters are taken.
+    /// two of which at most half are taken: a slot with another key costs a look at that key's identity.
     slots: Vec<u32>,
     /// These three by number.
     identities: Vec<u128>,
@@ -59,8 +59,8 @@ pub enum DistinctKeysError {
 }
 
 impl DistinctKeys {
-    /// The most bytes of memory that a distinct key takes, apart from bytes that are kept, of 4096 keys or more.
-    pub const BYTES_PER_KEY: u64 = 51;
+    /// The most bytes of memory that a distinct key takes, apart from bytes that are kept, from 4096 keys on.
+    pub const BYTES_PER_KEY: u64 = 56;
 
     /// No keys.
     #[must_use]
@@ -171,9 +171,9 @@ impl DistinctKeys {
         }
     }
 
-    /// Doubles the slots if one more key would take more than three quarters of them.
+    /// Doubles the slots if one more key would take more than half of them.
     fn make_room(&mut self) {
-        if (self.len() + 1) * 4 <= self.slots.len() * 3 {
+        if (self.len() + 1) * 2 <= self.slots.len() {
             return;
         }
         let slots = (self.slots.len() * 2).max(MIN_SLOTS);
@@ -288,7 +288,7 @@ mod tests {
                 assert!(distinct.memory_bytes() <= (key + 1) * DistinctKeys::BYTES_PER_KEY, "{key}");
             }
         }
-        assert!(distinct.memory_bytes() >= 300_000 * (16 + 16 + 5));
+        assert!(distinct.memory_bytes() >= 300_000 * (16 + 16 + 8));
         assert_eq!(distinct.len(), 300_000);
     }
 

@@ -49,7 +49,7 @@ impl Estimate {
 /// std::fs::write(&path, "apple\npear\n")?;
 /// let estimate = estimate(&path)?.expect("a file has a size");
 /// assert_eq!((estimate.records, estimate.bytes, estimate.exact), (2, 11, true));
-/// assert_eq!(estimate.distinct_keys_bytes(false), 2 * 51);
+/// assert_eq!(estimate.distinct_keys_bytes(false), 2 * 56);
 /// # Ok(())
 /// # }
 /// ```
