@@ -24,10 +24,9 @@ const CELL_BITS: u32 = 6;
 /// 3. Rank i of a cell that begins at a is kept with probability (i/a)^-s; otherwise all is drawn again.
 ///
 /// As a cell is at most 1/64 longer than it is far, a constant settles nearly every third step without computing the
-/// power. A draw takes two words of the generator, more with a probability below s/64, and is repeated with one
-/// below s/128 (for large s far less, as nearly all the mass is then on ranks that are alone in their cells), and
-/// where n is not the end of a cell once more with at most half the probability of the last cell. The
-/// table has 16 bytes a cell: 16 KiB for 10^6 ranks, 64 KiB for 2^63.
+/// power. A draw takes two words of the generator, more with a probability below s/64, and is repeated with one below
+/// s/128 (for large s far less, as nearly all the mass is then on ranks that are alone in their cells); what the last
+/// cell reaches beyond n is drawn again too. The table has 16 bytes a cell: 16 KiB for 10^6 ranks, 64 KiB for 2^63.
 ///
 /// ```
 /// use chash_workloads::ZipfRanks;
