@@ -1,7 +1,7 @@
 //! The cases that laws are tried on: node lists, keys, and a stream of draws with fixed seeds.
 
 use chash_core::mix::{GOLDEN, mix64, reduce};
-use chash_core::{Capabilities, Node, NodeId};
+use chash_core::{Capabilities, Change, Node, NodeId};
 
 /// Node counts that break things: 1, 2, primes, powers of two and their neighbours, and many.
 const SIZES: [u32; 14] = [1, 2, 3, 5, 7, 8, 9, 16, 17, 97, 127, 128, 129, 1000];
@@ -109,4 +109,17 @@ pub(crate) fn describe(nodes: &[Node]) -> String {
     let weights: Vec<String> = nodes.iter().take(8).map(|node| node.weight.to_string()).collect();
     let more = if nodes.len() > 8 { ", …" } else { "" };
     format!("{} nodes of weights {}{more}", nodes.len(), weights.join(", "))
+}
+
+/// Changes in a few words each: `+node-3(id 3, weight 2)`, `-id 5`, `id 4 to weight 7`.
+pub(crate) fn describe_changes(changes: &[Change]) -> String {
+    let words: Vec<String> = changes
+        .iter()
+        .map(|change| match change {
+            Change::Add(node) => format!("+{}(id {}, weight {})", node.name, node.id, node.weight),
+            Change::Remove(id) => format!("-id {id}"),
+            Change::SetWeight(id, weight) => format!("id {id} to weight {weight}"),
+        })
+        .collect();
+    format!("[{}]", words.join(", "))
 }

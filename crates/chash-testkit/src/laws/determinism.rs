@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use chash_core::{Change, Distributor, Node, NodeId, Order};
+use chash_core::{Change, Distributor, MembershipError, Node, NodeId, Order};
 
 use crate::law::{Outcome, Subject, Violation, applies_if, each, ensure};
 use crate::model::{Model, make};
-use crate::samples::{Draws, describe, few_keys, keys, newcomer, node_lists};
+use crate::samples::{Draws, describe, describe_changes, few_keys, keys, newcomer, node_lists};
 use crate::state::{State, same_table, table};
 
 pub(super) fn equal_builds_agree(subject: &Subject<'_>) -> Outcome {
@@ -89,15 +89,16 @@ pub(super) fn history_leaves_no_trace(subject: &Subject<'_>) -> Outcome {
                 present.reverse();
             }
             let fresh = subject.build(history, &present)?;
-            let what = format!("{}, after {made:?} or built afresh", describe(&model.nodes));
+            let what = format!("after {} or built afresh", describe_changes(&made));
             same_table(&what, &keys, &table(&*placement, &keys), &table(&*fresh, &keys))?;
         }
         Ok(())
     })
 }
 
-fn refused(made: &[Change], batch: &[Change], error: chash_core::MembershipError) -> Violation {
-    Violation::new(format!("after {made:?}, one of {batch:?} is refused: {error}"))
+fn refused(made: &[Change], batch: &[Change], error: MembershipError) -> Violation {
+    let (made, batch) = (describe_changes(made), describe_changes(batch));
+    Violation::new(format!("after {made}, one of {batch} is refused: {error}"))
 }
 
 pub(super) fn clones_are_independent(subject: &Subject<'_>) -> Outcome {

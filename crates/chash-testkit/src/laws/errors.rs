@@ -4,7 +4,7 @@ use chash_core::{BuildError, Capabilities, Change, Distributor, MembershipError,
 
 use crate::law::{Outcome, Subject, Violation, applies_if, each, ensure};
 use crate::model::make;
-use crate::samples::{NOBODY, few_keys, newcomer};
+use crate::samples::{NOBODY, describe_changes, few_keys, newcomer};
 use crate::state::State;
 
 pub(super) fn builds_are_refused_exactly(subject: &Subject<'_>) -> Outcome {
@@ -74,14 +74,14 @@ fn refused(
     let keys = few_keys(1);
     let before = State::of(placement, &keys);
     let outcome = attempt(placement);
-    let nodes = placement.node_count();
+    let (nodes, changes) = (placement.node_count(), describe_changes(changes));
     ensure!(
         outcome == Err(expected),
-        "{nodes} nodes, {changes:?}: the answer is {outcome:?} instead of {expected:?}"
+        "{nodes} nodes, {changes}: the answer is {outcome:?} instead of {expected:?}"
     );
     ensure!(
         State::of(placement, &keys) == before,
-        "{nodes} nodes, {changes:?}: refused with {expected:?}, but the placement changed"
+        "{nodes} nodes, {changes}: refused with {expected:?}, but the placement changed"
     );
     Ok(())
 }

@@ -4,7 +4,7 @@ use chash_core::NodeId;
 
 use crate::law::{Outcome, Subject, Violation, each, ensure};
 use crate::model::{Model, make};
-use crate::samples::{few_keys, node_lists};
+use crate::samples::{describe_changes, few_keys, node_lists};
 
 pub(super) fn members_follow_the_history(subject: &Subject<'_>) -> Outcome {
     let capabilities = subject.capabilities()?;
@@ -27,13 +27,15 @@ pub(super) fn members_follow_the_history(subject: &Subject<'_>) -> Outcome {
         for _ in 0..60 {
             let Some(change) = model.step() else { continue };
             made.push(change.clone());
-            make(&mut *placement, &change)
-                .map_err(|error| Violation::new(format!("the last of {made:?} is refused: {error}")))?;
+            make(&mut *placement, &change).map_err(|error| {
+                Violation::new(format!("the last of {} is refused: {error}", describe_changes(&made)))
+            })?;
             let mut ids: Vec<NodeId> = model.nodes.iter().map(|node| node.id).collect();
             ids.sort_unstable();
             ensure!(
                 placement.node_ids() == ids && placement.node_count() == ids.len(),
-                "after {made:?} the ids are {:?}, {} of them, instead of {ids:?}",
+                "after {} the ids are {:?}, {} of them, instead of {ids:?}",
+                describe_changes(&made),
                 placement.node_ids(),
                 placement.node_count()
             );
@@ -41,7 +43,8 @@ pub(super) fn members_follow_the_history(subject: &Subject<'_>) -> Outcome {
                 let owner = placement.lookup(key);
                 ensure!(
                     model.nodes.iter().any(|node| node.id == owner && node.weight > 0),
-                    "after {made:?}, key {key:#018x} belongs to id {owner}"
+                    "after {}, key {key:#018x} belongs to id {owner}",
+                    describe_changes(&made)
                 );
             }
         }

@@ -5,7 +5,7 @@ use chash_metrics::alloc::{is_installed, measure};
 
 use crate::law::{Outcome, Subject, Violation, each, ensure};
 use crate::model::{Model, make};
-use crate::samples::{NOBODY, describe, keys, node_lists};
+use crate::samples::{NOBODY, describe, describe_changes, keys, node_lists};
 
 fn needs_the_counting_allocator() -> Outcome {
     if is_installed() {
@@ -55,10 +55,16 @@ pub(super) fn footprint_matches_the_allocator(subject: &Subject<'_>) -> Outcome 
                     placement.apply(std::slice::from_ref(&change))
                 }
             });
-            outcome.map_err(|error| Violation::new(format!("the last of {made:?} is refused: {error}")))?;
+            outcome.map_err(|error| {
+                Violation::new(format!("the last of {} is refused: {error}", describe_changes(&made)))
+            })?;
             held += usage.live_bytes;
             let claims = claimed(&*placement);
-            ensure!(claims == held, "after {made:?}: {claims} bytes are claimed, {held} are held");
+            ensure!(
+                claims == held,
+                "after {}: {claims} bytes are claimed, {held} are held",
+                describe_changes(&made)
+            );
         }
         Ok(())
     })

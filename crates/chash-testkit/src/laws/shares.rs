@@ -55,15 +55,19 @@ pub(super) fn counts_follow_shares(subject: &Subject<'_>) -> Outcome {
         let keys = random_keys(20, if nodes.len() <= 17 { 100_000 } else { 20_000 });
         let counts = counts(&placement.lookup_all(&keys), &nodes);
         let shares: Vec<f64> = nodes.iter().map(|node| placement.key_share(node.id).unwrap_or(0.0)).collect();
-        if let Some(fit) = fit_to_shares(&counts, &shares) {
-            ensure!(
-                fit.p_value >= level,
-                "{}: {} keys are spread as {counts:?}, the shares are {shares:?} (chi-squared {}, p {:e})",
+        let Some(fit) = fit_to_shares(&counts, &shares) else { return Ok(()) };
+        if fit.p_value < level {
+            let total = keys.len() as f64;
+            let excess = |place: &usize| (counts[*place] as f64 - shares[*place] * total).abs();
+            let worst = (0..nodes.len()).max_by(|a, b| excess(a).total_cmp(&excess(b))).unwrap_or(0);
+            let (id, count, expected) = (nodes[worst].id, counts[worst], shares[worst] * total);
+            return Err(Violation::new(format!(
+                "{}: of {total} keys id {id} gets {count}, its share is {expected:.1} (chi-squared {:.1}, {} degrees of freedom, p {:.1e})",
                 describe(&nodes),
-                keys.len(),
                 fit.statistic,
+                fit.dof,
                 fit.p_value
-            );
+            )));
         }
         Ok(())
     })
@@ -111,7 +115,7 @@ pub(super) fn shares_follow_weights(subject: &Subject<'_>) -> Outcome {
             let p_value = mean_test(fractions, fair);
             ensure!(
                 p_value >= level,
-                "weights {weights:?}: the node …m{suffix} of weight {weight} gets {} of the keys of {PLACEMENTS} placements instead of {fair} (p {p_value:e}); \
+                "weights {weights:?}: the node …m{suffix} of weight {weight} gets {:.4} of the keys of {PLACEMENTS} placements instead of {fair:.4} (p {p_value:.1e}); \
                  if that is by design, say shares_follow_weights = false",
                 fractions.iter().sum::<f64>() / PLACEMENTS as f64
             );

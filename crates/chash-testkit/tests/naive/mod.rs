@@ -14,7 +14,7 @@ use chash_hash::{HashFunction, name_hash};
 pub(crate) enum Rule {
     /// The first of `POINTS` points per unit of weight at or after the key, on positions of so many bits.
     Ring { bits: u32 },
-    /// The ring, passing over nodes that hold ⌈5/4 of their share⌉.
+    /// The ring, passing over nodes that hold ⌈11/10 of their share⌉.
     BoundedRing,
     /// The best score, with as many draws as the node has weight.
     Rendezvous,
@@ -54,13 +54,13 @@ type Points = Vec<(u64, u32)>;
 pub(crate) struct Naive {
     rule: Rule,
     quirk: Quirk,
-    seed: u64,
-    nodes: Vec<Node>,
+    pub(crate) seed: u64,
+    pub(crate) nodes: Vec<Node>,
     /// Sorted; empty unless the rule is a ring.
     points: Points,
     /// As the nodes; empty unless the rule is bounded.
-    loads: Vec<u64>,
-    expected_total: Option<u64>,
+    pub(crate) loads: Vec<u64>,
+    pub(crate) expected_total: Option<u64>,
 }
 
 impl Naive {
@@ -122,7 +122,7 @@ impl Naive {
         (0..count).map(|number| (position(number), place as u32)).collect()
     }
 
-    fn rebuild(&mut self) {
+    pub(crate) fn rebuild(&mut self) {
         if !self.is_ring() || self.keeps_points() {
             return;
         }
@@ -153,23 +153,39 @@ impl Naive {
         if self.rule == Rule::BoundedRing {
             self.loads.push(0);
         }
-        if self.quirk == Quirk::DropsCollidingPoints {
-            let new = self.points_of(self.nodes.len() - 1);
-            self.points.retain(|(position, _)| new.iter().all(|(taken, _)| taken != position));
-            self.points.extend(new);
-            self.points.sort_unstable();
-            self.points.dedup_by_key(|(position, _)| *position);
+        self.put_points(self.nodes.len() - 1);
+        Ok(())
+    }
+
+    /// Inserts the points of one node, where points stay from change to change.
+    fn put_points(&mut self, place: usize) {
+        if !self.keeps_points() {
+            return;
         }
-        if self.quirk == Quirk::ProbesForFreePositions {
-            for (mut position, place) in self.points_of(self.nodes.len() - 1) {
-                while self.points.iter().any(|(taken, _)| *taken == position) {
+        for (mut position, owner) in self.points_of(place) {
+            let taken = |position| self.points.iter().position(|(taken, _)| *taken == position);
+            if self.quirk == Quirk::ProbesForFreePositions {
+                while taken(position).is_some() {
                     position = position.wrapping_add(1);
                 }
-                self.points.push((position, place));
+            } else if let Some(earlier) = taken(position) {
+                self.points.remove(earlier);
             }
-            self.points.sort_unstable();
+            self.points.push((position, owner));
         }
-        Ok(())
+        self.points.sort_unstable();
+    }
+
+    /// Takes out the points of one node, where points stay from change to change.
+    fn take_points(&mut self, place: usize) {
+        if !self.keeps_points() {
+            return;
+        }
+        let own = self.points_of(place);
+        let as_a_map = self.quirk == Quirk::DropsCollidingPoints;
+        self.points.retain(|(position, owner)| {
+            *owner != place as u32 && !(as_a_map && own.iter().any(|(taken, _)| taken == position))
+        });
     }
 
     fn place(&self, id: NodeId) -> Result<usize, MembershipError> {
@@ -255,20 +271,12 @@ impl Distributor for Naive {
         if self.capabilities().removal == Removal::LastOnly && place + 1 != self.nodes.len() {
             return Err(MembershipError::NotLastAdded);
         }
-        if self.keeps_points() {
-            let own = self.points_of(place);
-            let maps = self.quirk == Quirk::DropsCollidingPoints;
-            self.points.retain(|(position, owner)| {
-                *owner != place as u32 && !(maps && own.iter().any(|(taken, _)| taken == position))
-            });
-            for (_, owner) in &mut self.points {
-                *owner -= u32::from(*owner > place as u32);
-            }
-            self.nodes.remove(place);
-        } else {
-            self.nodes.remove(place);
-            self.rebuild();
+        self.take_points(place);
+        self.nodes.remove(place);
+        for (_, owner) in &mut self.points {
+            *owner -= u32::from(*owner > place as u32);
         }
+        self.rebuild();
         if self.rule == Rule::BoundedRing {
             self.loads.remove(place);
         }
@@ -283,7 +291,9 @@ impl Distributor for Naive {
         if weight == 0 && !self.another_counts(place) {
             return Err(MembershipError::LastNode);
         }
+        self.take_points(place);
         self.nodes[place].weight = weight;
+        self.put_points(place);
         self.rebuild();
         Ok(())
     }
@@ -407,7 +417,7 @@ impl LoadAware for Naive {
     fn capacity(&self, id: NodeId) -> Option<u64> {
         let weight = self.nodes[self.place(id).ok()?].weight;
         let total = self.expected_total.unwrap_or(self.loads.iter().sum::<u64>() + 1);
-        let share = 5 * u128::from(total) * u128::from(weight);
-        Some(share.div_ceil(4 * u128::from(self.total_weight())) as u64)
+        let share = 11 * u128::from(total) * u128::from(weight);
+        Some(share.div_ceil(10 * u128::from(self.total_weight())) as u64)
     }
 }
