@@ -283,3 +283,37 @@ impl Replicated for Ring {
         end.break_value().flatten()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Declared as written down for this algorithm, so that no law is dodged by understating.
+    #[test]
+    fn capabilities_are_pinned() {
+        let nodes = Node::numbered(2);
+        let fixed = Ring::build(&Params::default(), &nodes).unwrap().capabilities();
+        let minimal = Capabilities::new(Removal::Any, Disruption::Minimal, Order::SetOnly).with_weights();
+        assert_eq!(fixed, minimal.with_max_nodes((1 << 28) / 160));
+        let params = Params { sizing: Sizing::RingSize(1000), ..Params::default() };
+        let approximate =
+            Capabilities::new(Removal::Any, Disruption::Approximate, Order::SetOnly).with_weights();
+        let ring = Ring::build(&params, &nodes).unwrap();
+        assert_eq!(ring.capabilities(), approximate.with_max_nodes(1000));
+    }
+
+    /// The arcs of all nodes are the circle, to the last position.
+    #[test]
+    fn arcs_add_up_to_the_circle() {
+        for hash_bits in [1, 10, 64] {
+            for (vnodes, count) in [(1, 1), (1, 2), (160, 1), (33, 70)] {
+                let params = Params { vnodes, hash_bits, ..Params::default() };
+                let mut ring = Ring::build(&params, &Node::numbered(count)).unwrap();
+                ring.add(&Node::new(NodeId(99), "heavy").with_weight(5)).unwrap();
+                ring.add(&Node::new(NodeId(100), "absent").with_weight(0)).unwrap();
+                let arcs: u128 = ring.roster.by_name().map(|node| ring.arc_length(node)).sum();
+                assert_eq!(arcs, 1 << 64, "{params:?}");
+            }
+        }
+    }
+}
