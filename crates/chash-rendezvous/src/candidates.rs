@@ -24,6 +24,11 @@ pub(crate) struct Candidates {
     ids: Vec<NodeId>,
 }
 
+/// Where a candidate stands in a key's order of preference: the lowest rank comes first. Comparable for
+/// one key and one set of candidates; equal ranks go by the name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Rank(u64);
+
 /// Heap bytes for each candidate: five arrays of 4-byte elements.
 pub(crate) const CANDIDATE_BYTES: u64 = 20;
 
@@ -93,12 +98,6 @@ impl Candidates {
         &self.y
     }
 
-    /// The weights, each above 0.
-    #[inline]
-    pub(crate) fn weights(&self) -> &[u32] {
-        &self.weights
-    }
-
     /// The means of their clocks, see [`Precision::scaled_mean`].
     #[inline]
     pub(crate) fn scaled_means(&self) -> &[f32] {
@@ -119,7 +118,7 @@ impl Candidates {
 
     /// The hash of the candidate at this place for a key.
     #[inline]
-    pub(crate) fn hash(&self, key: Words, place: usize) -> u32 {
+    fn hash(&self, key: Words, place: usize) -> u32 {
         hash(key, Words { x: self.x[place], y: self.y[place] }, self.precision.mask)
     }
 
@@ -129,22 +128,38 @@ impl Candidates {
         self.precision.arrival(self.hash(key, place), self.weights[place])
     }
 
-    /// The place of the first candidate of the earliest arrival: the rule itself, with logarithms for
-    /// those that could be earlier than the best so far.
-    #[cold]
-    pub(crate) fn earliest(&self, key: Words) -> usize {
-        let (mut best, mut first) = (f64::INFINITY, 0);
-        for place in 0..self.len() {
-            let hash = self.hash(key, place);
-            if surely_before(best, self.precision.bound(hash, self.scaled_means[place])) {
-                continue;
-            }
-            let arrival = self.precision.arrival(hash, self.weights[place]);
-            if arrival < best {
-                (best, first) = (arrival, place);
+    /// Its rank: arrivals are positive, and positive doubles are ordered as their bits; at equal
+    /// weights the complement of the hash is in the same order and costs no logarithm.
+    pub(crate) fn rank(&self, key: Words, place: usize) -> Rank {
+        if self.equal_weights {
+            Rank(u64::from(!self.hash(key, place)))
+        } else {
+            Rank(self.arrival(key, place).to_bits())
+        }
+    }
+
+    /// Its rank if that is below the limit, which is another candidate's rank. A logarithm is taken only
+    /// where a bound cannot tell.
+    pub(crate) fn rank_below(&self, key: Words, place: usize, limit: Rank) -> Option<Rank> {
+        if !self.equal_weights {
+            let bound = self.precision.bound(self.hash(key, place), self.scaled_means[place]);
+            if surely_before(f64::from_bits(limit.0), bound) {
+                return None;
             }
         }
-        first
+        Some(self.rank(key, place)).filter(|rank| *rank < limit)
+    }
+
+    /// The place of the first candidate of the earliest arrival: the rule itself.
+    #[cold]
+    pub(crate) fn earliest(&self, key: Words) -> usize {
+        let mut first = (self.rank(key, 0), 0);
+        for place in 1..self.len() {
+            if let Some(rank) = self.rank_below(key, place, first.0) {
+                first = (rank, place);
+            }
+        }
+        first.1
     }
 
     /// Heap bytes held.

@@ -8,8 +8,8 @@ use chash_core::{
 };
 
 use crate::arch::Backend;
-use crate::candidates::{CANDIDATE_BYTES, Candidates};
-use crate::score::{HASH_BITS, Precision, Words, hash};
+use crate::candidates::{CANDIDATE_BYTES, Candidates, Rank};
+use crate::score::{HASH_BITS, Precision, Words};
 
 /// Parameters of [`Rendezvous`].
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -118,9 +118,9 @@ impl Distributor for Rendezvous {
 
     /// O(N) words shifted, O(log² N) names compared.
     fn remove(&mut self, id: NodeId) -> Result<(), MembershipError> {
-        let place = self.roster.get(id).map(|node| self.place_of(&node.name));
-        let node = self.roster.remove(id)?;
-        if let (Some(place), true) = (place, node.weight > 0) {
+        let node = self.roster.get(id).ok_or(MembershipError::UnknownNode)?;
+        let place = self.place_of(&node.name);
+        if self.roster.remove(id)?.weight > 0 {
             self.candidates.remove(place);
         }
         Ok(())
@@ -129,14 +129,13 @@ impl Distributor for Rendezvous {
     /// O(N) words shifted, O(log² N) names compared.
     fn set_weight(&mut self, id: NodeId, weight: u32) -> Result<(), MembershipError> {
         let before = self.roster.set_weight(id, weight)?;
-        if let Some(node) = self.roster.get(id) {
-            let place = self.place_of(&node.name);
-            if before > 0 {
-                self.candidates.remove(place);
-            }
-            if weight > 0 {
-                self.candidates.insert(place, node);
-            }
+        let node = self.roster.get(id).ok_or(MembershipError::UnknownNode)?;
+        let place = self.place_of(&node.name);
+        if before > 0 {
+            self.candidates.remove(place);
+        }
+        if weight > 0 {
+            self.candidates.insert(place, node);
         }
         Ok(())
     }
@@ -177,25 +176,15 @@ impl Distributor for Rendezvous {
 }
 
 impl Replicated for Rendezvous {
-    /// O(N + k·log k·log(N/k)) for a uniform key and k = `out.len()`, with a heap of at most k entries.
+    /// O(N + k·log k·log(N/k)) for k = `out.len()`, with a heap of at most k entries.
     fn replicas(&self, key: u64, out: &mut [NodeId]) -> usize {
         let wanted = out.len().min(self.candidates.len());
-        let mut first: BinaryHeap<(u64, u32)> = BinaryHeap::with_capacity(wanted);
-        let words = Words::of_key(key);
-        let precision = self.candidates.precision();
-        let nodes = self.candidates.x().iter().zip(self.candidates.y()).zip(self.candidates.weights());
-        for (place, ((x, y), weight)) in nodes.enumerate() {
-            let hash = hash(words, Words { x: *x, y: *y }, precision.mask);
-            // Arrivals are positive, and positive doubles are ordered as their bits.
-            let rank = if self.candidates.equal_weights() {
-                u64::from(!hash)
-            } else {
-                precision.arrival(hash, *weight).to_bits()
-            };
+        let mut first: BinaryHeap<(Rank, u32)> = BinaryHeap::with_capacity(wanted);
+        for place in 0..self.candidates.len() {
             if first.len() < wanted {
-                first.push((rank, place as u32));
+                first.push((self.candidates.rank(Words::of_key(key), place), place as u32));
             } else if let Some(mut last) = first.peek_mut()
-                && rank < last.0
+                && let Some(rank) = self.candidates.rank_below(Words::of_key(key), place, last.0)
             {
                 *last = (rank, place as u32);
             }
@@ -204,5 +193,69 @@ impl Replicated for Rendezvous {
             *out = self.candidates.ids()[place as usize];
         }
         wanted
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn build(hash_bits: u32, nodes: &[Node]) -> Result<Rendezvous, BuildError> {
+        Rendezvous::build(&Params { seed: 0, hash_bits }, nodes)
+    }
+
+    #[test]
+    fn refuses_hashes_of_no_bits_and_of_too_many() {
+        for hash_bits in [0, 33, u32::MAX] {
+            let refused = BuildError::Parameter { name: "hash_bits", requirement: "between 1 and 32" };
+            assert_eq!(build(hash_bits, &Node::numbered(2)).unwrap_err(), refused);
+        }
+        assert!(build(1, &Node::numbered(2)).is_ok());
+        assert!(build(32, &Node::numbered(2)).is_ok());
+    }
+
+    #[test]
+    fn has_the_capabilities_of_its_definition() {
+        let capabilities = build(32, &Node::numbered(2)).unwrap().capabilities();
+        assert_eq!(
+            capabilities,
+            Capabilities::new(Removal::Any, Disruption::Minimal, Order::SetOnly).with_weights()
+        );
+    }
+
+    /// Whole for full hashes, unknown for cut ones.
+    #[test]
+    fn shares_are_parts_of_the_weight() {
+        let mut nodes = Node::numbered(3);
+        nodes[0].weight = 0;
+        nodes[2].weight = u32::MAX;
+        let placement = build(32, &nodes).unwrap();
+        assert_eq!(placement.key_share(NodeId(0)), Some(0.0));
+        assert_eq!(placement.key_share(NodeId(1)), Some(1.0 / (1u64 << 32) as f64));
+        assert_eq!(placement.key_share(NodeId(2)), Some(f64::from(u32::MAX) / (1u64 << 32) as f64));
+        assert_eq!(placement.key_share(NodeId(3)), None);
+        assert_eq!(build(31, &nodes).unwrap().key_share(NodeId(1)), None);
+    }
+
+    #[test]
+    fn work_counts_the_nodes_that_can_win() {
+        let mut nodes = Node::numbered(4);
+        nodes[3].weight = 0;
+        let placement = build(32, &nodes).unwrap();
+        assert_eq!(placement.lookup_work(1), Work { hash_evals: 3, probes: 3, table_reads: 3 });
+        assert_eq!((placement.node_count(), placement.node_ids().len()), (4, 4));
+    }
+
+    #[test]
+    fn a_weight_of_zero_leaves_and_returns() {
+        let mut placement = build(32, &Node::numbered(2)).unwrap();
+        placement.set_weight(NodeId(0), 0).unwrap();
+        assert!((0..1000).all(|key| placement.lookup(key << 40 | key) == NodeId(1)));
+        assert_eq!(placement.set_weight(NodeId(1), 0), Err(MembershipError::LastNode));
+        assert_eq!(placement.remove(NodeId(1)), Err(MembershipError::LastNode));
+        assert_eq!(placement.set_weight(NodeId(2), 1), Err(MembershipError::UnknownNode));
+        assert_eq!(placement.remove(NodeId(2)), Err(MembershipError::UnknownNode));
+        placement.set_weight(NodeId(0), 1).unwrap();
+        assert!((0..1000).any(|key| placement.lookup(key << 40 | key) == NodeId(0)));
     }
 }

@@ -23,12 +23,9 @@ fn candidates(count: u32, bits: u32, weight: impl Fn(u32) -> u32) -> Candidates 
 
 /// The first of the earliest arrivals, with a logarithm for every node, equal weights or not.
 fn by_the_rule(candidates: &Candidates, key: u64) -> usize {
-    let precision = candidates.precision();
     let mut first = (f64::INFINITY, usize::MAX);
     for place in 0..candidates.len() {
-        let node = Words { x: candidates.x()[place], y: candidates.y()[place] };
-        let hash = hash(Words::of_key(key), node, precision.mask);
-        let arrival = precision.arrival(hash, candidates.weights()[place]);
+        let arrival = candidates.arrival(Words::of_key(key), place);
         assert!(arrival.is_normal(), "{arrival:e}");
         if arrival < first.0 {
             first = (arrival, place);
