@@ -53,7 +53,7 @@ pub(crate) fn neg_ln(n: u64) -> f64 {
     // The significand with its leading one at bit 32: an exact integer, and exact as a double.
     let aligned = n << (BITS - 1 - exponent);
     let index = (aligned >> (BITS - 1 - INDEX_BITS)) as usize % ENTRIES;
-    let significand = aligned as i64 as f64 / (1u64 << (BITS - 1)) as f64;
+    let significand = aligned.cast_signed() as f64 / (1u64 << (BITS - 1)) as f64;
     let (factor, ln_factor) = TABLE[index];
     // Exact: the product has at most 33 + 17 bits, and the difference fewer. Between -2^-7 and 2^-7.
     let r = significand * factor - 1.0;

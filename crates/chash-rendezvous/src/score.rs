@@ -84,7 +84,7 @@ impl Precision {
     /// Half of the complement fits a signed integer, which is what vector units convert.
     #[inline(always)]
     pub(crate) fn bound(self, hash: u32, scaled_mean: f32) -> f32 {
-        let half = ((!hash >> 1) as i32) as f32;
+        let half = (!hash >> 1).cast_signed() as f32;
         half * (1.0 + half * self.half_unit) * scaled_mean
     }
 }
