@@ -66,8 +66,8 @@ const KEYS: usize = 1 << 16;
 /// Keys of one batch call.
 const BATCH: usize = 2048;
 
-/// Lookups of the first warm-up round; each further round doubles them.
-const FIRST_ROUND: usize = 16;
+/// Lookups of the first warm-up run; each further run doubles them.
+const FIRST_RUN: u64 = 16;
 
 /// Whether lookups wait for each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -219,24 +219,10 @@ pub fn null_table(rows: &[Observation], threads: &[usize]) -> NullTable {
         .collect()
 }
 
-/// How long the samples of a setting are, and how many.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Plan {
-    lookups: usize,
-    samples: usize,
-}
-
-impl Plan {
-    /// From a round of `lookups` that took `round_ns` in all, of which `elapsed_ns` would be timed: samples of the
-    /// length that `timing` aims at (the same number of lookups where `fixed`), as many as fit in its time.
-    fn new(timing: &Timing, lookups: usize, elapsed_ns: u64, round_ns: u64, fixed: bool) -> Self {
-        let (elapsed_ns, round_ns) = (elapsed_ns.max(1), round_ns.max(1));
-        let scaled = (lookups as u128 * u128::from(timing.sample_ns) / u128::from(elapsed_ns)).max(1);
-        let planned = if fixed { lookups } else { usize::try_from(scaled).unwrap_or(usize::MAX) };
-        let sample_ns = u128::from(round_ns) * planned as u128 / lookups as u128;
-        let fitting = u128::from(timing.setting_ns) / sample_ns.max(1);
-        Self { lookups: planned, samples: fitting.clamp(1, timing.samples.max(1) as u128) as usize }
-    }
+/// The lookups of a sample that takes about `sample_ns`, going by a run of some; at least 1.
+fn sample_size(sample_ns: u64, run: Sample) -> usize {
+    let scaled = u128::from(run.lookups) * u128::from(sample_ns) / u128::from(run.elapsed_ns.max(1));
+    usize::try_from(scaled.max(1)).unwrap_or(usize::MAX)
 }
 
 fn measure(
@@ -246,37 +232,43 @@ fn measure(
     setting: Setting,
 ) -> Result<Vec<Sample>, MetricError> {
     let timing = case.timing;
-    let spacing = keys.len() / setting.threads.max(1);
-    let mut workers: Vec<Worker<'_>> = (0..setting.threads.max(1))
-        .map(|i| Worker::new(timing, placement, keys, i * spacing, setting))
+    let threads = setting.threads.max(1);
+    let mut workers: Vec<Worker<'_>> = (0..threads)
+        .map(|i| Worker::new(timing, placement, keys, i * (keys.len() / threads), setting))
         .collect();
-    let plan = warm_up(timing, &mut workers[0]);
-    let mut samples = Vec::with_capacity(plan.samples);
-    for _ in 0..plan.samples {
+    let lookups = match setting.cache_state {
+        CacheState::Hot => sample_size(timing.sample_ns, warm_up(timing, &mut workers[0])),
+        CacheState::Cold => timing.cold_lookups.max(1),
+    };
+    let mut samples = Vec::with_capacity(timing.samples);
+    let begin = (timing.clock)();
+    while samples.is_empty()
+        || (samples.len() < timing.samples && (timing.clock)() - begin < timing.setting_ns)
+    {
         case.check_cancelled()?;
         let elapsed_ns = match &mut workers[..] {
-            [alone] => alone.sample(plan.lookups),
-            together => sample_together(together, plan.lookups),
+            [alone] => alone.sample(lookups),
+            together => sample_together(together, lookups),
         };
-        samples.push(Sample { lookups: (plan.lookups * workers.len()) as u64, elapsed_ns });
+        samples.push(Sample { lookups: (lookups * threads) as u64, elapsed_ns });
     }
     Ok(samples)
 }
 
-/// Runs longer and longer rounds until one is long enough to plan by.
-fn warm_up(timing: &Timing, worker: &mut Worker<'_>) -> Plan {
+/// Makes longer and longer runs until one takes half a sample or the time is over; the fastest for its
+/// lookups, so that an interruption does not shorten the samples.
+fn warm_up(timing: &Timing, worker: &mut Worker<'_>) -> Sample {
     let begin = (timing.clock)();
-    let cold = worker.setting.cache_state == CacheState::Cold;
-    let mut lookups = if cold { timing.cold_lookups.max(1) } else { FIRST_ROUND };
-    loop {
-        let round_begin = (timing.clock)();
-        let elapsed_ns = worker.sample(lookups);
-        let now = (timing.clock)();
-        if cold || elapsed_ns >= timing.sample_ns / 2 || now - begin >= timing.warm_up_ns {
-            return Plan::new(timing, lookups, elapsed_ns, now - round_begin, cold);
+    let mut time = |lookups| Sample { lookups, elapsed_ns: worker.sample(lookups as usize) };
+    let mut run = time(FIRST_RUN);
+    let mut fastest = run;
+    while run.elapsed_ns < timing.sample_ns / 2 && (timing.clock)() - begin < timing.warm_up_ns {
+        run = time(2 * run.lookups);
+        if run.ns_per_lookup() < fastest.ns_per_lookup() {
+            fastest = run;
         }
-        lookups *= 2;
     }
+    fastest
 }
 
 /// One sample on every thread; the time of the slowest.
@@ -415,23 +407,15 @@ fn next_keys<'a>(keys: &'a [u64], position: &mut usize, most: usize) -> &'a [u64
 mod tests {
     use super::*;
 
-    fn plan(timing: &Timing, lookups: usize, elapsed_ns: u64, round_ns: u64, fixed: bool) -> (usize, usize) {
-        let plan = Plan::new(timing, lookups, elapsed_ns, round_ns, fixed);
-        (plan.lookups, plan.samples)
-    }
-
     #[test]
-    fn plans_by_hand() {
-        let timing = Timing { samples: 10, sample_ns: 1000, setting_ns: 5000, ..Timing::default() };
-        // 10 ns a lookup: 100 lookups in 1000 ns, and five such samples fit.
-        assert_eq!(plan(&timing, 64, 640, 640, false), (100, 5));
-        // One lookup is longer than a sample, and than the whole time: one of one.
-        assert_eq!(plan(&timing, 1, 100_000, 100_000, false), (1, 1));
-        // Cold: the number of lookups stays, and what is not timed counts towards the time of the setting.
-        assert_eq!(plan(&timing, 64, 640, 2500, true), (64, 2));
-        // As many as asked for where time is plenty, and a clock that stands still stops nothing.
-        assert_eq!(plan(&Timing { setting_ns: u64::MAX, ..timing.clone() }, 64, 640, 640, false), (100, 10));
-        assert_eq!(plan(&timing, 16, 0, 0, false), (16_000, 5));
+    fn sample_sizes_by_hand() {
+        let size = |lookups, elapsed_ns| sample_size(1000, Sample { lookups, elapsed_ns });
+        // 10 ns a lookup: 100 of them.
+        assert_eq!(size(64, 640), 100);
+        // One lookup is longer than a sample.
+        assert_eq!(size(1, 100_000), 1);
+        // A clock too coarse to see the run.
+        assert_eq!(size(16, 0), 16_000);
     }
 
     #[test]

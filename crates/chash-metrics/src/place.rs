@@ -127,6 +127,9 @@ pub struct Tally {
 /// Counters for each node where nodes are few.
 const LANES: usize = 4;
 
+/// Owners counted in one round of the loop.
+const ROUND: usize = 4;
+
 /// The most ids with lanes: beyond, they would leave the first-level cache.
 const MOST_IDS_WITH_LANES: usize = 256;
 
@@ -213,14 +216,15 @@ fn add_in_lanes<const LANES: usize>(
         }
         None => strays += 1,
     };
-    let (rounds, rest) = owners.as_chunks::<LANES>();
+    // Rounds of a fixed length are unrolled, and the lane is known in each place.
+    let (rounds, rest) = owners.as_chunks::<ROUND>();
     for (round, owners) in rounds.iter().enumerate() {
-        for (lane, owner) in owners.iter().enumerate() {
-            add(*owner, round * LANES + lane, lane);
+        for (place, owner) in owners.iter().enumerate() {
+            add(*owner, round * ROUND + place, place % LANES);
         }
     }
-    for (lane, owner) in rest.iter().enumerate() {
-        add(*owner, rounds.len() * LANES + lane, lane);
+    for (place, owner) in rest.iter().enumerate() {
+        add(*owner, rounds.len() * ROUND + place, place % LANES);
     }
     strays
 }

@@ -2,7 +2,7 @@
 //!
 //! A measurement is bounded twice, by a count of samples and by time, so that neither a fast nor a
 //! slow placement can make a run too short to mean anything or too long to wait for. The defaults fit the
-//! quick preset: about 0.3 s a case for [`latency`](crate::latency), 0.2 s for
+//! quick preset: about 0.2 s a case for [`latency`](crate::latency), 0.2 s for
 //! [`latency_percentiles`](crate::latency_percentiles) and 0.2 s for [`update`](crate::update).
 
 use std::collections::BTreeMap;
@@ -35,10 +35,11 @@ pub struct Timing {
     /// `latency`: the length a hot sample aims at. Default 4 ms: a hundred thousand timer calls long, and
     /// as long as a usual scheduler's time slice.
     pub sample_ns: u64,
-    /// `latency`: how long a setting is run untimed before its first sample, at most. Default 2 ms.
+    /// `latency`: how long a hot setting is run untimed before its first sample, at most. Default 2 ms.
     pub warm_up_ns: u64,
-    /// `latency`: the time for all samples of one setting, of which there are six for each number of
-    /// threads; fewer samples are taken where they would not fit, but at least one. Default 45 ms.
+    /// `latency`: the time for the samples of one setting, of which there are six for each number of
+    /// threads; no sample begins after it, but one is always taken. Default 80 ms: twice what ten hot
+    /// samples need.
     pub setting_ns: u64,
     /// `latency`: the numbers of threads that look up at the same time. Default one thread only.
     pub threads: Vec<usize>,
@@ -71,7 +72,7 @@ impl Default for Timing {
             samples: 10,
             sample_ns: 4_000_000,
             warm_up_ns: 2_000_000,
-            setting_ns: 45_000_000,
+            setting_ns: 80_000_000,
             threads: vec![1],
             cold_lookups: 64,
             cold_bytes: 4 << 20,
