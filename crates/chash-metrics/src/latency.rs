@@ -8,9 +8,9 @@
 //!   lookup pays one virtual call (about 0.3 to 1 ns), a batch one for each block of 2048.
 //! - **`mode`**: `throughput` looks up independent keys; in `dependent` each key is combined with the previous
 //!   answer, so that no lookup begins before the one before has ended.
-//! - **`cache_state`**: `hot` runs until a sample takes `Timing::sample_ns`, after a warm-up of the same run;
-//!   `cold` first writes to `Timing::cold_bytes` of other memory, then makes `Timing::cold_lookups` lookups,
-//!   of which the keys are read into the cache before, and the placement is not.
+//! - **`cache_state`**: `hot` warms up until it knows how many lookups take `Timing::sample_ns`, and makes as many
+//!   in each sample; `cold` first writes to `Timing::cold_bytes` of other memory, then makes
+//!   `Timing::cold_lookups` lookups, of which the keys are read into the cache before, and the placement is not.
 //! - **`threads`**: all share one placement, each with its own keys and its own memory to touch. `elapsed_ns` is the
 //!   time of the slowest thread, `lookups` the sum of all, so that `ns_per_lookup` falls where threads help.
 //! - **`ns_per_lookup_net`** is the value minus the median of the `null` placement in the same setting: what

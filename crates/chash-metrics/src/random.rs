@@ -51,7 +51,7 @@ pub struct RandomReference {
 impl RandomReference {
     /// The reference for these nodes and keys.
     ///
-    /// Where counts differ, [`ASSIGNMENTS`] draws for each key that is asked for: about 0.2 s for a million keys.
+    /// Where counts differ, [`ASSIGNMENTS`] draws for each key that is asked for: about 0.3 s for a million keys.
     #[must_use]
     pub fn new(nodes: &[Node], keys: &dyn KeyStream, seed: u64) -> Self {
         let weights: Vec<u32> = nodes.iter().map(|node| node.weight).filter(|weight| *weight > 0).collect();
