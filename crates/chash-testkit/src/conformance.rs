@@ -1,6 +1,9 @@
 //! The macro that makes tests of the laws.
 
-use crate::{LAWS, Subject, Verdict};
+use std::env;
+use std::process::Command;
+
+use crate::{LAWS, Subject, Verdict, digest};
 
 /// Fails the running test if the subject breaks the law with this name.
 ///
@@ -19,7 +22,38 @@ pub fn enforce(law: &str, subject: &Subject<'_>) {
     }
 }
 
-/// Makes a module of tests, one for each law, for a placement: `conformance!(name, |seed, nodes| build)`.
+/// Tells a child process to print its digest instead of starting a child of its own.
+const IN_CHILD: &str = "CHASH_TESTKIT_PRINT_DIGEST";
+
+/// What stands before the digest in the output of a child.
+const MARK: &str = "digest of the tables: ";
+
+/// Fails the running test, which must be named `test`, if another process has other tables.
+///
+/// The other process is this test program, told to run this test alone.
+///
+/// # Panics
+///
+/// If the digests differ, or the subject cannot be built or the program not be run again.
+pub fn enforce_across_processes(test: &str, subject: &Subject<'_>) {
+    let ours = digest(subject).expect("the subject can be built").to_string();
+    if env::var_os(IN_CHILD).is_some() {
+        println!("{MARK}{ours}");
+        return;
+    }
+    // The path of a test begins behind the name of its program.
+    let test = test.split_once("::").map_or(test, |(_, path)| path);
+    for _ in 0..2 {
+        let program = env::current_exe().expect("a test program knows where it is");
+        let child = Command::new(program).args([test, "--exact", "--nocapture"]).env(IN_CHILD, "1").output();
+        let output = child.expect("a test program can be run again").stdout;
+        let output = String::from_utf8_lossy(&output);
+        let theirs = output.split(MARK).nth(1).and_then(|rest| rest.split_whitespace().next());
+        assert_eq!(theirs, Some(&*ours), "{} has other tables in another process", subject.name);
+    }
+}
+
+/// Makes a module of tests of a placement, one for each law and one across processes: `conformance!(name, |seed, nodes| build)`.
 ///
 /// `build` is an expression of type `Result<impl Distributor + 'static, BuildError>`, with `seed: u64`
 /// and `nodes: &[Node]`. What capabilities cannot tell is said after a semicolon:
@@ -57,6 +91,12 @@ macro_rules! conformance {
                 subject
             }
 
+            #[test]
+            fn another_process_has_the_same_tables() {
+                let test = concat!(module_path!(), "::another_process_has_the_same_tables");
+                $crate::enforce_across_processes(test, &subject());
+            }
+
             $crate::__tests_of_laws! {
                 answers_are_members
                 byte_keys_have_members
@@ -92,7 +132,7 @@ macro_rules! conformance {
                 the_declared_maximum_binds
                 loads_stay_within_capacity
                 loads_are_conserved
-                capacities_follow_one_factor
+                capacities_are_the_papers
                 reset_forgets_loads
                 footprint_matches_the_allocator
                 lookups_do_not_allocate

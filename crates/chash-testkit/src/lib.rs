@@ -9,7 +9,7 @@ mod samples;
 mod state;
 mod statistics;
 
-pub use conformance::enforce;
+pub use conformance::{enforce, enforce_across_processes};
 pub use law::{Law, Subject, Verdict, Violation};
 pub use laws::LAWS;
 pub use state::digest;

@@ -64,7 +64,7 @@ pub(crate) fn same_table(
 /// A fingerprint of the subject's tables for fixed nodes, keys and seeds.
 ///
 /// No law can see another process; two processes that print the same digest had the same tables.
-/// The expansion of [`conformance!`](crate::conformance) compares it with that of a child process.
+/// [`enforce_across_processes`](crate::enforce_across_processes) compares it with that of a child.
 ///
 /// # Errors
 ///

@@ -148,90 +148,60 @@ fn random_operations(
     Ok(())
 }
 
-/// The factors for which ⌈factor·total·weight/Σweight⌉ is what was seen: above `low`, up to `high`.
-///
-/// A capacity seen narrows the range; no factor at all is left when one capacity was rounded another
-/// way than up, since for large totals rounding does not matter and the factor is known exactly enough.
-struct Factors {
-    /// Numerator and denominator.
-    low: (u128, u128),
-    high: (u128, u128),
+/// Whether every node's capacity is the paper's when `total` keys are counted, in exact arithmetic:
+/// a factor below 2^40 and totals up to 10^12 keep the products below 2^128.
+fn capacities_are_right(
+    loads: &dyn LoadAware,
+    (numerator, denominator): (u64, u64),
+    nodes: &[Node],
+    total: u64,
+) -> Result<(), Violation> {
+    let total_weight: u128 = nodes.iter().map(|node| u128::from(node.weight)).sum();
+    for node in nodes {
+        let share = u128::from(numerator) * u128::from(total) * u128::from(node.weight);
+        let expected = u64::try_from(share.div_ceil(u128::from(denominator) * total_weight)).ok();
+        let capacity = loads.capacity(node.id);
+        ensure!(
+            capacity == expected,
+            "{}, {total} keys in all: id {} may hold {capacity:?} instead of {expected:?}",
+            describe(nodes),
+            node.id
+        );
+    }
+    Ok(())
 }
 
-impl Factors {
-    fn any() -> Self {
-        Self { low: (0, 1), high: (u128::from(u64::MAX), 1) }
-    }
-
-    /// Takes in a capacity of a node with this weight, when `total` keys are counted.
-    fn narrow(&mut self, capacity: u64, total: u64, weight: u32, total_weight: u64) {
-        let denominator = u128::from(total) * u128::from(weight);
-        let at_most = (u128::from(capacity) * u128::from(total_weight), denominator);
-        let above = (u128::from(capacity.saturating_sub(1)) * u128::from(total_weight), denominator);
-        if capacity == 0 || less(at_most, self.high) {
-            self.high = at_most;
-        }
-        if less(self.low, above) {
-            self.low = above;
-        }
-    }
-
-    /// Whether a factor of at least 1 is left.
-    fn exist(&self) -> bool {
-        less(self.low, self.high) && !less(self.high, (1, 1))
-    }
-}
-
-/// a < b, exactly: totals up to 10^12 and weights of a few units keep the products below 2^128.
-fn less(a: (u128, u128), b: (u128, u128)) -> bool {
-    a.0 * b.1 < b.0 * a.1
-}
-
-pub(super) fn capacities_follow_one_factor(subject: &Subject<'_>) -> Outcome {
+pub(super) fn capacities_are_the_papers(subject: &Subject<'_>) -> Outcome {
     applies_if_load_aware(subject)?;
     let capabilities = subject.capabilities()?;
-    let mut factors = Factors::any();
-    let mut sees = |loads: &dyn LoadAware, nodes: &[Node], total: u64| {
-        let total_weight = nodes.iter().map(|node| u64::from(node.weight)).sum();
-        for node in nodes {
-            let Some(capacity) = loads.capacity(node.id) else {
-                return Err(Violation::new(format!("{}: id {} has no capacity", describe(nodes), node.id)));
-            };
-            let what =
-                || format!("{}, {total} keys in all: id {} may hold {capacity}", describe(nodes), node.id);
-            if node.weight == 0 {
-                ensure!(capacity == 0, "{}", what());
-                continue;
-            }
-            factors.narrow(capacity, total, node.weight, total_weight);
-            ensure!(
-                factors.exist(),
-                "{}, which no one factor explains beside the capacities seen before",
-                what()
-            );
-        }
-        Ok(())
+    let mut one = subject.build(28, &Node::numbered(1))?;
+    let Some(factor) = view(&mut *one)?.factor() else {
+        return Err(Exit::NotApplicable("its capacities follow another rule than the paper's".into()));
     };
+    each([factor], |(numerator, denominator)| {
+        ensure!(0 < denominator && denominator <= numerator, "the factor is {numerator}/{denominator}");
+        Ok(())
+    })?;
     each([1, 2, 3, 8], |size| {
         for nodes in [Node::numbered(capabilities.max_nodes.min(size)), one_list(&capabilities, size)] {
             let mut placement = subject.build(28, &nodes)?;
             let loads = view(&mut *placement)?;
-            // The largest first: they pin the factor, so that the first small total that is rounded
-            // the wrong way is the example reported.
-            for total in [1_000_000_000_000, 1_000_000_007, 1_000_000].into_iter().chain(1..=400) {
+            ensure!(loads.factor() == Some(factor), "{}: the factor is another", describe(&nodes));
+            for total in (1..=400).chain([1_000_000, 1_000_000_007, 1_000_000_000_000]) {
                 loads.reset(Some(total));
-                sees(loads, &nodes, total)?;
+                capacities_are_right(loads, factor, &nodes, total)?;
             }
             loads.reset(None);
             for arriving in 1..=100 {
-                sees(loads, &nodes, arriving)?;
+                capacities_are_right(loads, factor, &nodes, arriving)?;
                 loads.assign(arriving);
             }
-            for held in (0..100).rev().take(20) {
-                let loaded = nodes.iter().find(|node| loads.load(node.id) > Some(0));
-                let Some(node) = loaded else { break };
+            for arriving in (81..=100).rev() {
+                let Some(node) = nodes.iter().find(|node| loads.load(node.id) > Some(0)) else {
+                    return Err(Violation::new(format!("{}: nothing is held", describe(&nodes))));
+                };
                 loads.release(node.id).map_err(|error| Violation::new(format!("release: {error}")))?;
-                sees(loads, &nodes, held + 1)?;
+                capacities_are_right(loads, factor, &nodes, arriving)?;
             }
         }
         Ok(())

@@ -123,8 +123,8 @@ pub static LAWS: &[Law] = &[
         "what is held is what was assigned and not released, node by node, through any changes"
     ),
     law!(
-        loads::capacities_follow_one_factor,
-        "every capacity is ⌈factor·total·weight/Σweight⌉ for one factor of at least 1"
+        loads::capacities_are_the_papers,
+        "where a factor is declared, every capacity is ⌈factor·total·weight/Σweight⌉ exactly"
     ),
     law!(loads::reset_forgets_loads, "a reset placement is as new"),
     law!(

@@ -470,4 +470,8 @@ impl LoadAware for Broken {
             _ => Some(right),
         }
     }
+
+    fn factor(&self) -> Option<(u64, u64)> {
+        self.inner.factor()
+    }
 }

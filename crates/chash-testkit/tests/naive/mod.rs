@@ -420,4 +420,8 @@ impl LoadAware for Naive {
         let share = 11 * u128::from(total) * u128::from(weight);
         Some(share.div_ceil(10 * u128::from(self.total_weight())) as u64)
     }
+
+    fn factor(&self) -> Option<(u64, u64)> {
+        Some((11, 10))
+    }
 }
