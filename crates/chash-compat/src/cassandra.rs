@@ -56,7 +56,12 @@ impl Default for Params {
 
 impl SystemParams for Params {
     const SPECS: &'static [ParamSpec] = &[
-        ParamSpec::choice("partitioner", &["murmur3", "random"], "murmur3 or random", "the cluster's partitioner"),
+        ParamSpec::choice(
+            "partitioner",
+            &["murmur3", "random"],
+            "murmur3 or random",
+            "the cluster's partitioner",
+        ),
         ParamSpec::text(
             "replication",
             "simple",
@@ -209,7 +214,10 @@ impl Deployed for Cassandra {
     const SOURCE: &'static str = "https://cassandra.apache.org/doc/latest/cassandra/architecture/dynamo.html";
     const COMPLEXITY: &'static str = "lookup O(log T), 12 bytes a token (murmur3) or 20 (random)";
     const COLUMNS: &'static [Column] = &[
-        Column::new("tokens", "the node's tokens, separated by spaces; absent: num_tokens made from its name"),
+        Column::new(
+            "tokens",
+            "the node's tokens, separated by spaces; absent: num_tokens made from its name",
+        ),
         Column::new("dc", "the data centre; absent: datacenter1"),
         Column::new("rack", "the rack; absent: rack1"),
     ];
@@ -254,7 +262,8 @@ impl Deployed for Cassandra {
 
     fn place(params: &Params, servers: &[Server]) -> Tokens {
         let points = servers.iter().zip(0u32..);
-        let points = points.flat_map(|(server, index)| server.tokens.iter().map(move |token| (*token, index)));
+        let points =
+            points.flat_map(|(server, index)| server.tokens.iter().map(move |token| (*token, index)));
         let ring = match params.partitioner {
             Partitioner::Murmur3 => {
                 let points = points.map(|(token, index)| ((token as u64).cast_signed(), index));
@@ -264,7 +273,9 @@ impl Deployed for Cassandra {
         };
         let topology = match &params.replication {
             Replication::Simple => None,
-            Replication::NetworkTopology(factors) => Some(Topology::new(factors, servers, ring.owners_from(0))),
+            Replication::NetworkTopology(factors) => {
+                Some(Topology::new(factors, servers, ring.owners_from(0)))
+            }
         };
         Tokens { ring, topology }
     }
@@ -343,11 +354,13 @@ mod tests {
     #[test]
     fn refuses_what_is_no_ring() {
         let build = |params: &Params, rows| Compat::<Cassandra>::from_rows(params, rows).map(|_| ());
-        let refused = |requirement| {
-            Err(BuildError::Node { node: "10.0.0.1".into(), column: "tokens", requirement })
-        };
+        let refused =
+            |requirement| Err(BuildError::Node { node: "10.0.0.1".into(), column: "tokens", requirement });
         let murmur3 = Params::default();
-        assert_eq!(build(&murmur3, vec![row(0, "5 6"), row(1, "6")]), refused("tokens that no other node has"));
+        assert_eq!(
+            build(&murmur3, vec![row(0, "5 6"), row(1, "6")]),
+            refused("tokens that no other node has")
+        );
         let form = "tokens of the partitioner, separated by spaces";
         assert_eq!(build(&murmur3, vec![row(1, "9223372036854775808")]), refused(form));
         let random = Params { partitioner: Partitioner::Random, ..Params::default() };
@@ -359,10 +372,12 @@ mod tests {
 
     #[test]
     fn factors_are_read() {
-        let read = |text| factors(text).map(|replication| match replication {
-            Replication::NetworkTopology(factors) => factors.len(),
-            Replication::Simple => 0,
-        });
+        let read = |text| {
+            factors(text).map(|replication| match replication {
+                Replication::NetworkTopology(factors) => factors.len(),
+                Replication::Simple => 0,
+            })
+        };
         assert_eq!([read("dc1:3"), read("dc1:3+dc2:2"), read("a:b:1")], [Some(1), Some(2), Some(1)]);
         for wrong in ["", "dc1", "dc1:0", "dc1:x", "dc1:1+dc1:2", ":1", "dc1:1+"] {
             assert_eq!(read(wrong), None, "{wrong}");

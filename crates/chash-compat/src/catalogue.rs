@@ -20,12 +20,15 @@ impl Column {
         Self { name, summary }
     }
 
-    pub(crate) const HOST: Self = Self::new("host", "the host; absent: that of the name, `host` or `host:port`");
+    pub(crate) const HOST: Self =
+        Self::new("host", "the host; absent: that of the name, `host` or `host:port`");
     pub(crate) const PORT: Self = Self::new("port", "the port; absent: that of the name, or 11211");
 }
 
 /// Parameter values as name and text, each name once.
 pub type Given<'a> = &'a [(&'a str, &'a str)];
+
+type Builder = fn(Given<'_>, Vec<ServerRow>) -> Result<Box<dyn Distributor>, BuildError>;
 
 /// A system in the catalogue.
 ///
@@ -56,7 +59,7 @@ pub struct System {
     pub columns: &'static [Column],
     hasher: fn(Given<'_>) -> Result<Box<dyn KeyHasher>, BuildError>,
     estimate: fn(Given<'_>, &[ServerRow]) -> Result<u64, BuildError>,
-    build: fn(Given<'_>, Vec<ServerRow>) -> Result<Box<dyn Distributor>, BuildError>,
+    build: Builder,
 }
 
 impl System {

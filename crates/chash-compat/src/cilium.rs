@@ -79,13 +79,18 @@ pub struct Server {
 
 /// The textual form of a backend; a name that has it already stays as it is.
 fn textual(name: &str) -> String {
-    if name.starts_with('[') && name.contains(",State:") { name.to_owned() } else { format!("[{name}/TCP,State:active]") }
+    if name.starts_with('[') && name.contains(",State:") {
+        name.to_owned()
+    } else {
+        format!("[{name}/TCP,State:active]")
+    }
 }
 
 impl Deployed for Cilium {
     const NAME: &'static str = "cilium";
     const SUMMARY: &'static str = "Cilium's Maglev tables, source of e0cc421";
-    const SOURCE: &'static str = "https://docs.cilium.io/en/stable/network/kubernetes/kubeproxy-free/#maglev-consistent-hashing";
+    const SOURCE: &'static str =
+        "https://docs.cilium.io/en/stable/network/kubernetes/kubeproxy-free/#maglev-consistent-hashing";
     const COMPLEXITY: &'static str = "lookup O(1), 4 bytes a slot";
     const COLUMNS: &'static [Column] = &[];
 
@@ -105,7 +110,8 @@ impl Deployed for Cilium {
 
     fn place(params: &Params, servers: &[Server]) -> Slots {
         // A backend of weight 0 is in maintenance: not in the table.
-        let mut backends: Vec<(&Server, u32)> = servers.iter().zip(0..).filter(|(s, _)| s.weight > 0).collect();
+        let mut backends: Vec<(&Server, u32)> =
+            servers.iter().zip(0..).filter(|(s, _)| s.weight > 0).collect();
         backends.sort_by_key(|(server, _)| &server.name);
         let order = |(server, _): &(&Server, u32)| {
             let (h1, h2) = murmur3_x64_128(server.name.as_bytes(), u64::from(params.seed), Tail::Unsigned);

@@ -12,18 +12,18 @@
 //! change. Maglev moves some keys of unchanged hosts by design.
 
 mod bounded;
+mod tables;
 
-use chash_core::{
-    BuildError, Capabilities, Disruption, KeyHasher, LoadAware, Order, Removal, Work,
-};
+use chash_core::{BuildError, Capabilities, Disruption, KeyHasher, LoadAware, Order, Removal, Work};
 use xxhash_rust::xxh64::xxh64;
 
 use self::bounded::Bounds;
+use self::tables::{maglev, ring, ring_size, weighted};
 use crate::hash::murmur::murmur2_64_libstdcxx;
 use crate::params::{NO_YES, ParamSpec, SystemParams, Values, defaults};
-use crate::ring::{Ring, Tie};
+use crate::ring::Ring;
 use crate::row::require_some;
-use crate::slots::{Filling, MAX_TABLE_SIZE, Preference, Slots, exact_choice, is_prime};
+use crate::slots::{MAX_TABLE_SIZE, Slots, is_prime};
 use crate::{Column, Compat, Deployed, ServerRow, Table};
 
 /// The largest ring that Envoy builds.
@@ -91,7 +91,12 @@ impl Default for Params {
 
 impl SystemParams for Params {
     const SPECS: &'static [ParamSpec] = &[
-        ParamSpec::choice("policy", &["ring_hash", "maglev"], "ring_hash or maglev", "the cluster's `lb_policy`"),
+        ParamSpec::choice(
+            "policy",
+            &["ring_hash", "maglev"],
+            "ring_hash or maglev",
+            "the cluster's `lb_policy`",
+        ),
         ParamSpec::choice(
             "hash_function",
             &["xx_hash", "murmur_hash_2"],
@@ -139,7 +144,8 @@ impl SystemParams for Params {
     fn from_values(values: &Values<'_>) -> Result<Self, BuildError> {
         let params = Self {
             policy: values.choice("policy", &[Policy::RingHash, Policy::Maglev])?,
-            hash_function: values.choice("hash_function", &[HashFunction::XxHash, HashFunction::MurmurHash2])?,
+            hash_function: values
+                .choice("hash_function", &[HashFunction::XxHash, HashFunction::MurmurHash2])?,
             minimum_ring_size: values.integer("minimum_ring_size")?,
             maximum_ring_size: values.integer("maximum_ring_size")?,
             table_size: values.integer("table_size")?,
@@ -209,72 +215,18 @@ enum Lookup {
     Maglev(Slots),
 }
 
-/// The hosts in use with their share of the weight, in double precision.
-fn weighted(servers: &[Server]) -> Vec<(&Server, u32, f64)> {
-    let used = || servers.iter().zip(0u32..).filter(|(server, _)| server.used);
-    let total: u64 = used().map(|(server, _)| u64::from(server.weight)).sum();
-    used().map(|(server, index)| (server, index, f64::from(server.weight) / total as f64)).collect()
-}
-
-/// The points of the ring if every host had its exact share.
-fn ring_size(params: &Params, hosts: &[(&Server, u32, f64)]) -> f64 {
-    let least = hosts.iter().map(|(_, _, share)| *share).fold(1.0, f64::min);
-    let wanted = (least * params.minimum_ring_size as f64).ceil() / least;
-    wanted.min(params.maximum_ring_size as f64)
-}
-
-fn ring(params: &Params, hosts: &[(&Server, u32, f64)]) -> Ring<u64> {
-    let size = ring_size(params, hosts);
-    let mut points = Vec::with_capacity(size.ceil() as usize);
-    let mut target = 0.0;
-    for (server, index, share) in hosts {
-        target += size * share;
-        let mut i = 0u32;
-        // The running counts go on from host to host, so that fractions are made up for later.
-        while (points.len() as f64) < target {
-            points.push((params.hash_function.hash(format!("{}_{i}", server.name).as_bytes()), *index));
-            i += 1;
-        }
-    }
-    Ring::new(points, Tie::First)
-}
-
-fn maglev(params: &Params, mut hosts: Vec<(&Server, u32, f64)>) -> Slots {
-    hosts.sort_by_key(|(server, _, _)| &server.name);
-    let order = |(server, _, _): &(&Server, u32, f64)| {
-        let name = server.name.as_bytes();
-        Preference::new(xxh64(name, 0), xxh64(name, 1), params.table_size)
-    };
-    let mut filling = Filling::new(hosts.iter().map(order).collect(), params.table_size, exact_choice);
-    let greatest = hosts.iter().map(|(_, _, share)| *share).fold(0.0, f64::max);
-    let mut targets = vec![0.0; hosts.len()];
-    let mut round = 0.0;
-    'rounds: loop {
-        round += 1.0;
-        for (host, (_, _, share)) in hosts.iter().enumerate() {
-            if filling.is_full() {
-                break 'rounds;
-            }
-            if round * share >= targets[host] {
-                targets[host] += greatest;
-                filling.take(host);
-            }
-        }
-    }
-    Slots::of_64_bits(filling.finish(|host| hosts[host].1))
-}
-
 impl Deployed for Envoy {
     const NAME: &'static str = "envoy";
     const SUMMARY: &'static str = "Envoy 1.40.0: RING_HASH, MAGLEV, hash_balance_factor";
-    const SOURCE: &'static str =
-        "https://www.envoyproxy.io/docs/envoy/latest/intro/arch_overview/upstream/load_balancing/load_balancers";
-    const COMPLEXITY: &'static str =
-        "ring_hash: lookup O(log V), 12 bytes a point, V >= 1024 points in all; maglev: lookup O(1), 4 bytes a slot";
+    const SOURCE: &'static str = "https://www.envoyproxy.io/docs/envoy/latest/intro/arch_overview/upstream/load_balancing/load_balancers";
+    const COMPLEXITY: &'static str = "ring_hash: lookup O(log V), 12 bytes a point, V >= 1024 points in all; maglev: lookup O(1), 4 bytes a slot";
     const COLUMNS: &'static [Column] = &[
         Column::new("hash_key", "the endpoint metadata `envoy.lb` `hash_key`: hashed instead of the name"),
         Column::new("hostname", "the host name, hashed instead of the name under use_hostname"),
-        Column::new("health_status", "UNHEALTHY, DRAINING or TIMEOUT: left out; HEALTHY, UNKNOWN or absent: used"),
+        Column::new(
+            "health_status",
+            "UNHEALTHY, DRAINING or TIMEOUT: left out; HEALTHY, UNKNOWN or absent: used",
+        ),
     ];
 
     type Params = Params;
@@ -287,7 +239,9 @@ impl Deployed for Envoy {
             .map(|row| match row.column("health_status") {
                 None | Some("HEALTHY" | "UNKNOWN") => Ok(true),
                 Some("UNHEALTHY" | "DRAINING" | "TIMEOUT") => Ok(false),
-                Some(_) => Err(row.refused("health_status", "HEALTHY, UNKNOWN, UNHEALTHY, DRAINING or TIMEOUT")),
+                Some(_) => {
+                    Err(row.refused("health_status", "HEALTHY, UNKNOWN, UNHEALTHY, DRAINING or TIMEOUT"))
+                }
             })
             .collect::<Result<Vec<bool>, BuildError>>()?;
         // A weight of 0, which Envoy does not accept, is a host that is not in the cluster.
@@ -395,7 +349,8 @@ mod tests {
     use chash_core::{Build, Distributor, Node, NodeId};
 
     fn cluster(params: &Params, hosts: &[(&str, u32)]) -> Compat<Envoy> {
-        let node = |((name, weight), id): (&(&str, u32), u32)| Node::new(NodeId(id), *name).with_weight(*weight);
+        let node =
+            |((name, weight), id): (&(&str, u32), u32)| Node::new(NodeId(id), *name).with_weight(*weight);
         let nodes: Vec<Node> = hosts.iter().zip(0..).map(node).collect();
         Compat::build(params, &nodes).unwrap()
     }
@@ -404,7 +359,9 @@ mod tests {
         let names = ["a", "b", "c", "d", "e"];
         let hosts: Vec<(&str, u32)> = names.into_iter().zip(weights.iter().copied()).collect();
         let Lookup::RingHash(ring) = cluster(params, &hosts).table.lookup else { unreachable!() };
-        (0..weights.len() as u32).map(|host| (0..ring.len()).filter(|p| ring.owner(*p) == host).count()).collect()
+        (0..weights.len() as u32)
+            .map(|host| (0..ring.len()).filter(|p| ring.owner(*p) == host).count())
+            .collect()
     }
 
     /// The counts that `known-faults` lists.

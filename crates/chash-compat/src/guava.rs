@@ -55,7 +55,9 @@ impl SystemParams for Params {
     )];
 
     fn from_values(values: &Values<'_>) -> Result<Self, BuildError> {
-        Ok(Self { hash: values.choice("hash", &[HashFunction::Murmur3, HashFunction::Md5, HashFunction::Sha1])? })
+        Ok(Self {
+            hash: values.choice("hash", &[HashFunction::Murmur3, HashFunction::Md5, HashFunction::Sha1])?,
+        })
     }
 }
 
@@ -138,7 +140,8 @@ impl Deployed for Guava {
     }
 
     fn capabilities(_: &Params, _: &[()]) -> Capabilities {
-        Capabilities::new(Removal::LastOnly, Disruption::Minimal, Order::ListOrder).with_max_nodes(MAX_BUCKETS)
+        Capabilities::new(Removal::LastOnly, Disruption::Minimal, Order::ListOrder)
+            .with_max_nodes(MAX_BUCKETS)
     }
 }
 

@@ -20,12 +20,10 @@ mod key;
 
 use std::collections::BTreeSet;
 
-use chash_core::{
-    BuildError, Capabilities, Disruption, KeyHasher, LoadAware, Order, Removal, Work,
-};
+use chash_core::{BuildError, Capabilities, Disruption, KeyHasher, LoadAware, Order, Removal, Work};
 
-pub use self::key::Balance;
 use self::bounded::Bounds;
+pub use self::key::Balance;
 use crate::hash::bernstein::{djb2, full_hash, sdbm, wt6};
 use crate::hash::crc::crc32;
 use crate::params::{NO_YES, ParamSpec, SystemParams, Values, defaults};
@@ -153,7 +151,7 @@ impl SystemParams for Params {
             balance: Balance::from_values(values)?,
             hash_type,
             function: named.unwrap_or(Function::Sdbm),
-            avalanche: default_avalanche || values.flag("avalanche")?,
+            avalanche: values.flag("avalanche")? || default_avalanche,
             balance_factor,
             allbackups: values.flag("allbackups")?,
         })
@@ -246,8 +244,7 @@ impl Deployed for Haproxy {
     const NAME: &'static str = "haproxy";
     const SUMMARY: &'static str = "HAProxy 2.6.12: hash-type consistent and map-based, hash-balance-factor";
     const SOURCE: &'static str = "https://docs.haproxy.org/2.6/configuration.html#4.2-hash-type";
-    const COMPLEXITY: &'static str =
-        "consistent: lookup O(log(16 W)), 8 bytes a point, 16 points a unit of weight; map-based: lookup O(1), 4 bytes a slot";
+    const COMPLEXITY: &'static str = "consistent: lookup O(log(16 W)), 8 bytes a point, 16 points a unit of weight; map-based: lookup O(1), 4 bytes a slot";
     const COLUMNS: &'static [Column] = &[
         Column::new("id", "the server's number; absent: by its place in the list"),
         Column::new("state", "`disabled`, `down` or `maint`: taken off; `backup`: a backup; absent: in use"),

@@ -54,7 +54,13 @@ impl Default for Params {
 impl SystemParams for Params {
     const SPECS: &'static [ParamSpec] = &[
         ParamSpec::choice("version", &["v2", "v1"], "v2 or v1", "MaglevHashV2 or MaglevHash"),
-        ParamSpec::integer("ring_size", "65537", (2, MAX_TABLE_SIZE), "a prime number up to 5000011", "slots"),
+        ParamSpec::integer(
+            "ring_size",
+            "65537",
+            (2, MAX_TABLE_SIZE),
+            "a prime number up to 5000011",
+            "slots",
+        ),
         ParamSpec::choice(
             "order",
             &["listed", "hash"],

@@ -33,7 +33,7 @@ pub use catalogue::{Column, Given, SYSTEMS, System};
 pub use deployed::{Compat, Deployed, Table};
 pub use hash::memcached::HashFunction as MemcachedHash;
 pub use params::{ParamSpec, ParamValues, SystemParams, Values};
-pub use row::ServerRow;
 pub use ring::{Position, Ring, RingAfter};
+pub use row::ServerRow;
 pub use slots::Slots;
 pub use table::RingOrSlots;

@@ -7,16 +7,20 @@
 //!
 //! N servers: a lookup is one remainder, or a binary search over 100 N or about 160 N points of 8 bytes.
 //!
-//! Modula moves nearly every key on any change. Weighted ketama's points depend on the number of
-//! servers and the sum of their weights; a weight of 0 counts as 1, so nothing can be listed and never
-//! chosen. Answers are those of a platform whose `char` is signed.
+//! Modula moves nearly every key on any change, and weights play no part in it. Weighted ketama's points
+//! depend on the number of servers and the sum of their weights. Answers are those of a platform whose `char`
+//! is signed.
+//!
+//! The library takes a configured weight of 0 for 1: whoever reads a client's configuration has to write 1.
+//! A weight of 0 means here what it means everywhere in this project, a server that is never chosen: it
+//! is not in the client's list.
 
 use chash_core::{BuildError, Capabilities, Disruption, KeyHasher, Order, Removal};
 
 use crate::hash::memcached::HashFunction;
 use crate::params::{ParamSpec, SystemParams, Values, defaults};
 use crate::ring::{Ring, Tie};
-use crate::row::Endpoint;
+use crate::row::{Endpoint, require_some};
 use crate::slots::Slots;
 use crate::table::RingOrSlots;
 use crate::{Column, Deployed, ServerRow, points};
@@ -137,8 +141,10 @@ pub struct Server {
 /// How a server's points are made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Points {
-    /// None: modula.
-    None,
+    /// Not at all: it is not in the client's list.
+    Absent,
+    /// Modula: a slot of its own.
+    Slot,
     /// [`POINTS_PER_SERVER`] hashes.
     Hashes,
     /// So many MD5 digests.
@@ -146,11 +152,13 @@ enum Points {
 }
 
 impl Points {
-    fn count(self) -> u64 {
+    /// The bytes that the server takes up in the table.
+    fn bytes(self) -> u64 {
         match self {
-            Self::None => 0,
-            Self::Hashes => u64::from(POINTS_PER_SERVER),
-            Self::Digests(digests) => 4 * u64::from(digests),
+            Self::Absent => 0,
+            Self::Slot => 4,
+            Self::Hashes => u64::from(POINTS_PER_SERVER) * Ring::<u32>::POINT_BYTES,
+            Self::Digests(digests) => 4 * u64::from(digests) * Ring::<u32>::POINT_BYTES,
         }
     }
 }
@@ -159,8 +167,7 @@ impl Deployed for Libmemcached {
     const NAME: &'static str = "libmemcached";
     const SUMMARY: &'static str = "libmemcached 1.1.4 (pylibmc): modula, ketama, weighted ketama, spy";
     const SOURCE: &'static str = "https://awesomized.github.io/libmemcached/";
-    const COMPLEXITY: &'static str =
-        "modula: lookup O(1), 4 bytes a server; ketama: lookup O(log(160 N)), 8 bytes a point, 100 or about 160 points a server";
+    const COMPLEXITY: &'static str = "modula: lookup O(1), 4 bytes a server; ketama: lookup O(log(160 N)), 8 bytes a point, 100 or about 160 points a server";
     const COLUMNS: &'static [Column] = &[Column::HOST, Column::PORT];
 
     type Params = Params;
@@ -169,10 +176,11 @@ impl Deployed for Libmemcached {
 
     fn read(params: &Params, rows: &[ServerRow]) -> Result<Vec<Server>, BuildError> {
         let distribution = params.distribution;
-        let weight = |row: &ServerRow| row.node.weight.max(1);
-        let total: u64 = rows.iter().map(|row| u64::from(weight(row))).sum();
+        let total: u64 = rows.iter().map(|row| u64::from(row.node.weight)).sum();
+        let listed = rows.iter().filter(|row| row.node.weight > 0).count();
         let weighted = distribution.is_weighted() || rows.iter().any(|row| row.node.weight > 1);
-        points::limit(rows.len() as u64 * 160)?;
+        require_some(listed > 0)?;
+        points::limit(160 * listed as u64)?;
         rows.iter()
             .map(|row| {
                 let endpoint = Endpoint::of(row)?;
@@ -181,8 +189,9 @@ impl Deployed for Libmemcached {
                     false => endpoint.without_default_port(),
                 };
                 let points = match distribution {
-                    Distribution::Modula => Points::None,
-                    _ if weighted => Points::Digests(points::ketama_digests(weight(row), total, rows.len())),
+                    _ if row.node.weight == 0 => Points::Absent,
+                    Distribution::Modula => Points::Slot,
+                    _ if weighted => Points::Digests(points::ketama_digests(row.node.weight, total, listed)),
                     _ => Points::Hashes,
                 };
                 Ok(Server { name, points })
@@ -190,18 +199,17 @@ impl Deployed for Libmemcached {
             .collect()
     }
 
-    fn estimate(params: &Params, servers: &[Server]) -> u64 {
-        match params.distribution {
-            Distribution::Modula => 4 * servers.len() as u64,
-            _ => servers.iter().map(|server| server.points.count() * Ring::<u32>::POINT_BYTES).sum(),
-        }
+    fn estimate(_: &Params, servers: &[Server]) -> u64 {
+        servers.iter().map(|server| server.points.bytes()).sum()
     }
 
     fn place(params: &Params, servers: &[Server]) -> RingOrSlots {
+        let mut slots = Vec::new();
         let mut points = Vec::new();
         for (server, index) in servers.iter().zip(0u32..) {
             match server.points {
-                Points::None => {}
+                Points::Absent => {}
+                Points::Slot => slots.push(index),
                 Points::Hashes => points.extend((0..POINTS_PER_SERVER).map(|i| {
                     (params.hash_function().hash(format!("{}-{i}", server.name).as_bytes()), index)
                 })),
@@ -211,22 +219,18 @@ impl Deployed for Libmemcached {
             }
         }
         match params.distribution {
-            Distribution::Modula => RingOrSlots::Slots(Slots::of_32_bits((0..servers.len() as u32).collect())),
+            Distribution::Modula => RingOrSlots::Slots(Slots::of_32_bits(slots.into())),
             _ => RingOrSlots::Ring(Ring::new(points, Tie::First)),
         }
     }
 
-    fn capabilities(params: &Params, servers: &[Server]) -> Capabilities {
-        let by_digests = servers.iter().any(|server| matches!(server.points, Points::Digests(_)));
-        match params.distribution {
-            Distribution::Modula => Capabilities::new(Removal::Any, Disruption::Arbitrary, Order::ListOrder),
-            _ if by_digests => {
-                Capabilities::new(Removal::Any, Disruption::Approximate, Order::ListOrder).with_weights()
-            }
-            // Order decides between servers that share a point. Weights are taken too, and then this
-            // is no longer the ring it was: every point changes.
-            _ => Capabilities::new(Removal::Any, Disruption::Minimal, Order::ListOrder).with_weights(),
-        }
+    fn capabilities(params: &Params, _: &[Server]) -> Capabilities {
+        let disruption = match params.distribution {
+            Distribution::Modula => Disruption::Arbitrary,
+            // Without weights only what must move moves; but the first weight above 1 changes every point.
+            _ => Disruption::Approximate,
+        };
+        Capabilities::new(Removal::Any, disruption, Order::ListOrder).with_weights()
     }
 }
 

@@ -140,8 +140,12 @@ impl Upstream {
 /// CRC-32 of the key with an attempt's number in front; attempt 0 has none.
 fn attempt_hash(attempt: usize, key: &[u8]) -> u32 {
     let mut crc = Crc32::new();
-    if attempt > 0 {
-        crc.update(attempt.to_string().as_bytes());
+    // Below 100, and written without allocating: this is part of a lookup.
+    let digits = [b'0' + (attempt / 10) as u8, b'0' + (attempt % 10) as u8];
+    match attempt {
+        0 => {}
+        1..10 => crc.update(&digits[1..]),
+        _ => crc.update(&digits),
     }
     crc.update(key);
     crc.finalize()
@@ -209,7 +213,9 @@ impl Deployed for Nginx {
                     base.update(&[0]);
                     base.update(port.as_bytes());
                     let count = u64::from(server.weight) * POINTS_PER_WEIGHT;
-                    points.extend(points::chained_crc32(&base).take(count as usize).map(|point| (point, index)));
+                    points.extend(
+                        points::chained_crc32(&base).take(count as usize).map(|point| (point, index)),
+                    );
                 }
                 Lookup::Consistent(Ring::new(points, Tie::First))
             }
@@ -365,6 +371,14 @@ mod tests {
             assert_eq!(nginx.lookup_bytes(b""), NodeId(2));
             assert_eq!(nginx.lookup_bytes(b"key"), NodeId(2));
             assert!((0..100_000).all(|key| nginx.lookup(key) != NodeId(0)));
+        }
+    }
+
+    #[test]
+    fn attempts_are_numbered_in_decimal() {
+        for attempt in 0..MAX_TRIES {
+            let text = if attempt == 0 { String::new() } else { attempt.to_string() };
+            assert_eq!(attempt_hash(attempt, b"key"), crc32(format!("{text}key").as_bytes()));
         }
     }
 

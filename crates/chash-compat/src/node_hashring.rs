@@ -121,7 +121,8 @@ impl Deployed for NodeHashring {
 
     fn place(params: &Params, servers: &[Server]) -> Ring<u32> {
         let points = servers.iter().zip(0..).flat_map(|(server, index)| {
-            points::ketama(&server.name, server.digests, params.replicas as usize).map(move |point| (point, index))
+            points::ketama(&server.name, server.digests, params.replicas as usize)
+                .map(move |point| (point, index))
         });
         Ring::new(points.collect(), Tie::First)
     }

@@ -103,7 +103,10 @@ impl<'a> Values<'a> {
         if known && once {
             Ok(Self { specs, given })
         } else {
-            Err(BuildError::Parameter { name: "parameters", requirement: "names of the system's list, each once" })
+            Err(BuildError::Parameter {
+                name: "parameters",
+                requirement: "names of the system's list, each once",
+            })
         }
     }
 

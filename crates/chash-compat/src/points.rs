@@ -10,11 +10,7 @@ pub(crate) const MAX: u32 = 1 << 27;
 
 /// Refuses more points than a ring here may have.
 pub(crate) fn limit(points: u64) -> Result<(), BuildError> {
-    if points <= u64::from(MAX) {
-        Ok(())
-    } else {
-        Err(MembershipError::CapacityExceeded { max: MAX }.into())
-    }
+    if points <= u64::from(MAX) { Ok(()) } else { Err(MembershipError::CapacityExceeded { max: MAX }.into()) }
 }
 
 /// An endless chain: each point is the CRC-32 of `base` followed by the point before it as four

@@ -224,6 +224,10 @@ mod tests {
         refused(&["0-16384"], "node-0", form);
         refused(&["0-", "5-3"], "node-0", form);
         refused(&["0-100", "100-16383"], "node-1", "slots that no other master serves");
-        refused(&["0-100", "102-16383"], "node-0", "ranges that together with the other masters' cover all slots");
+        refused(
+            &["0-100", "102-16383"],
+            "node-0",
+            "ranges that together with the other masters' cover all slots",
+        );
     }
 }

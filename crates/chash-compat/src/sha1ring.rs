@@ -22,13 +22,8 @@ pub struct Sha1Ring32;
 #[derive(Clone, Copy, Debug)]
 pub struct Sha1Ring64;
 
-const POINTS: &[ParamSpec] = &[ParamSpec::integer(
-    "points",
-    "150",
-    (1, 1 << 20),
-    "a number from 1 to 1048576",
-    "points of a node",
-)];
+const POINTS: &[ParamSpec] =
+    &[ParamSpec::integer("points", "150", (1, 1 << 20), "a number from 1 to 1048576", "points of a node")];
 
 /// The parameters of the 32-bit ring.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -126,7 +126,10 @@ impl Table for Slots {
 
 /// Whether a number is prime, by trial division: at most about 1,100 divisions for the largest table.
 pub(crate) fn is_prime(number: u32) -> bool {
-    number >= 2 && (2..).take_while(|divisor| divisor * divisor <= number).all(|divisor| !number.is_multiple_of(divisor))
+    number >= 2
+        && (2..)
+            .take_while(|divisor| divisor * divisor <= number)
+            .all(|divisor| !number.is_multiple_of(divisor))
 }
 
 /// The largest table of any Maglev here: Envoy's limit.

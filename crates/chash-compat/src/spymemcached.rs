@@ -85,8 +85,6 @@ impl KeyHasher for Params {
 pub struct Server {
     name: String,
     digests: u32,
-    /// Whether the number of digests comes from a weight.
-    weighted: bool,
 }
 
 impl Deployed for Spymemcached {
@@ -121,7 +119,7 @@ impl Deployed for Spymemcached {
                     true => points::ketama_digests(row.node.weight, total, rows.len()),
                     false => DIGESTS,
                 };
-                Ok(Server { name, digests, weighted })
+                Ok(Server { name, digests })
             })
             .collect()
     }
@@ -137,9 +135,8 @@ impl Deployed for Spymemcached {
         Ring::new(points.collect(), Tie::Last)
     }
 
-    fn capabilities(_: &Params, servers: &[Server]) -> Capabilities {
-        let weighted = servers.iter().any(|server| server.weighted);
-        let disruption = if weighted { Disruption::Approximate } else { Disruption::Minimal };
-        Capabilities::new(Removal::Any, disruption, Order::ListOrder).with_weights()
+    fn capabilities(_: &Params, _: &[Server]) -> Capabilities {
+        // Without weights only what must move moves; but a weight other than 1 changes every count.
+        Capabilities::new(Removal::Any, Disruption::Approximate, Order::ListOrder).with_weights()
     }
 }

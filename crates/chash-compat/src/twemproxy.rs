@@ -67,12 +67,27 @@ impl Default for Params {
 
 impl SystemParams for Params {
     const SPECS: &'static [ParamSpec] = &[
-        ParamSpec::choice("distribution", &["ketama", "modula"], "ketama or modula", "`distribution:` of the pool"),
+        ParamSpec::choice(
+            "distribution",
+            &["ketama", "modula"],
+            "ketama or modula",
+            "`distribution:` of the pool",
+        ),
         ParamSpec::choice(
             "hash",
             &[
-                "fnv1a_64", "one_at_a_time", "md5", "crc16", "crc32", "crc32a", "fnv1_64", "fnv1_32", "fnv1a_32",
-                "hsieh", "murmur", "jenkins",
+                "fnv1a_64",
+                "one_at_a_time",
+                "md5",
+                "crc16",
+                "crc32",
+                "crc32a",
+                "fnv1_64",
+                "fnv1_32",
+                "fnv1a_32",
+                "hsieh",
+                "murmur",
+                "jenkins",
             ],
             "fnv1a_64, one_at_a_time, md5, crc16, crc32, crc32a, fnv1_64, fnv1_32, fnv1a_32, hsieh, murmur or jenkins",
             "`hash:` of the pool",
@@ -129,12 +144,14 @@ impl Deployed for Twemproxy {
     const NAME: &'static str = "twemproxy";
     const SUMMARY: &'static str = "twemproxy (nutcracker) 0.5.0: ketama and modula";
     const SOURCE: &'static str = "https://github.com/twitter/twemproxy";
-    const COMPLEXITY: &'static str =
-        "ketama: lookup O(log(160 N)), 8 bytes a point, about 160 points a server; modula: lookup O(1), 4 bytes a unit of weight";
+    const COMPLEXITY: &'static str = "ketama: lookup O(log(160 N)), 8 bytes a point, about 160 points a server; modula: lookup O(1), 4 bytes a unit of weight";
     const COLUMNS: &'static [Column] = &[
         Column::HOST,
         Column::PORT,
-        Column::new("server_name", "the optional name behind the address; absent: `host`, or `host:port` off port 11211"),
+        Column::new(
+            "server_name",
+            "the optional name behind the address; absent: `host`, or `host:port` off port 11211",
+        ),
     ];
 
     type Params = Params;

@@ -103,7 +103,8 @@ impl Deployed for Uhashring {
     const SUMMARY: &'static str = "uhashring 2.5 (Python): default and ketama rings";
     const SOURCE: &'static str = "https://github.com/ultrabug/uhashring";
     const COMPLEXITY: &'static str = "lookup O(log(160 W)), 20 bytes a point, or 8 in ketama mode";
-    const COLUMNS: &'static [Column] = &[Column::new("vnodes", "the node's own `vnodes`; absent: the ring's")];
+    const COLUMNS: &'static [Column] =
+        &[Column::new("vnodes", "the node's own `vnodes`; absent: the ring's")];
 
     type Params = Params;
     type Server = Server;
@@ -143,7 +144,8 @@ impl Deployed for Uhashring {
         match params.mode {
             Mode::Default => {
                 let points = servers.flat_map(|(server, index)| {
-                    (0..server.count).map(move |i| (position(format!("{}-{i}", server.name).as_bytes()), index))
+                    (0..server.count)
+                        .map(move |i| (position(format!("{}-{i}", server.name).as_bytes()), index))
                 });
                 Points::Default(RingAfter(Ring::new(points.collect(), Tie::Last)))
             }

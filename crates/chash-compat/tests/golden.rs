@@ -15,7 +15,10 @@ use golden::files::{Outcome, check_all};
 fn every_recorded_row_is_matched() {
     let outcomes = check_all();
     for Outcome { file, matched, rows, first_mismatch } in &outcomes {
-        println!("{matched:>6} of {rows:>6}  {file}{}", first_mismatch.as_deref().map_or(String::new(), |row| format!("  {row}")));
+        println!(
+            "{matched:>6} of {rows:>6}  {file}{}",
+            first_mismatch.as_deref().map_or(String::new(), |row| format!("  {row}"))
+        );
     }
     let wrong: Vec<&str> = outcomes.iter().filter(|o| o.matched != o.rows).map(|o| &*o.file).collect();
     assert!(wrong.is_empty(), "rows that differ in {wrong:?}");

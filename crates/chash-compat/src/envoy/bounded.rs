@@ -42,7 +42,8 @@ impl Bounds {
         for place in 0..count {
             let left = (count - place) as u64;
             let step = (1 << 32) / left;
-            let draw = core::iter::repeat_with(|| u64::from(draws.next_u32()) / step).find(|draw| *draw < left);
+            let draw =
+                core::iter::repeat_with(|| u64::from(draws.next_u32()) / step).find(|draw| *draw < left);
             order.swap(place, place + draw.expect("the generator does not end") as usize);
         }
         order
@@ -59,9 +60,8 @@ impl Compat<Envoy> {
     fn choose(&self, key: u64) -> (u32, u32) {
         let bounds = &self.table.bounds;
         let requests = self.requests();
-        let load = |host: u32, share: f64| {
-            self.open()[host as usize] as f64 / bounds.slots(share, requests) as f64
-        };
+        let load =
+            |host: u32, share: f64| self.open()[host as usize] as f64 / bounds.slots(share, requests) as f64;
         let first = self.table.find(key);
         let at = bounds.hosts.iter().find(|(host, _)| *host == first);
         let (_, share) = at.expect("a table holds hosts in use");

@@ -37,10 +37,13 @@ impl Bounds {
         size_of_val(&*self.servers)
     }
 
-    /// What a server may hold among `requests` in flight, the arriving one included.
+    /// What a server may hold among `requests` in flight, the arriving one included; 0 for one without points.
     fn limit(&self, server: usize, requests: u64) -> u64 {
         let slots = (u128::from(requests) * u128::from(self.factor)).div_ceil(100);
         let (points, before) = self.servers[server];
+        if points == 0 {
+            return 0;
+        }
         let (total, points, before) = (u128::from(self.total), u128::from(points), u128::from(before));
         let (whole, rest) = (slots / total, slots % total);
         // The rest is dealt out so that all limits together are exactly `slots`.

@@ -30,9 +30,11 @@ pub enum Balance {
 impl Balance {
     pub(super) fn from_values(values: &Values<'_>) -> Result<Self, BuildError> {
         let optional = |name| values.integer(name).map(|number: usize| (number > 0).then_some(number));
-        let uri = Self::Uri { len: optional("len")?, depth: optional("depth")?, whole: values.flag("whole")? };
+        let uri =
+            Self::Uri { len: optional("len")?, depth: optional("depth")?, whole: values.flag("whole")? };
         let param = values.text("url_param");
-        let choice = values.choice("balance", &[Some("hash"), Some("uri"), Some("url_param"), Some("source")])?;
+        let choice =
+            values.choice("balance", &[Some("hash"), Some("uri"), Some("url_param"), Some("source")])?;
         match choice {
             Some("uri") => Ok(uri),
             Some("url_param") if param.is_empty() => Err(values.refused("url_param")),

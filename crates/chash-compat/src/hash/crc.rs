@@ -35,9 +35,7 @@ pub(crate) fn crc16_xmodem(bytes: &[u8]) -> u16 {
 
 /// twemproxy's `crc16`: the XMODEM table under an accumulator of 32 bits that is never cut to 16.
 pub(crate) fn crc16_uncut(bytes: &[u8]) -> u32 {
-    bytes
-        .iter()
-        .fold(0, |crc: u32, byte| (crc << 8) ^ u32::from(CCITT[usize::from((crc >> 8) as u8 ^ byte)]))
+    bytes.iter().fold(0, |crc: u32, byte| (crc << 8) ^ u32::from(CCITT[usize::from((crc >> 8) as u8 ^ byte)]))
 }
 
 #[cfg(test)]

@@ -142,10 +142,7 @@ mod tests {
         let (unsigned, _) = murmur3_x64_128(&[0xff; 15], 0, Tail::Unsigned);
         assert_eq!(unsigned, 3_214_754_608_959_450_708);
         let ascii = b"fifteen letters";
-        assert_eq!(
-            murmur3_x64_128(ascii, 7, Tail::SignExtended),
-            murmur3_x64_128(ascii, 7, Tail::Unsigned)
-        );
+        assert_eq!(murmur3_x64_128(ascii, 7, Tail::SignExtended), murmur3_x64_128(ascii, 7, Tail::Unsigned));
     }
 
     /// `std::hash<std::string>` of libstdc++ on 64-bit machines, for the empty string.

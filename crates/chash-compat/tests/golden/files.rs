@@ -41,7 +41,9 @@ pub(crate) fn check_all() -> Vec<Outcome> {
     let configs: BTreeMap<String, Value> = serde_json::from_str(&configs).unwrap();
     let mut names: Vec<String> = std::fs::read_dir(&directory)
         .unwrap()
-        .filter_map(|entry| entry.unwrap().file_name().into_string().ok()?.strip_suffix(".csv").map(str::to_owned))
+        .filter_map(|entry| {
+            entry.unwrap().file_name().into_string().ok()?.strip_suffix(".csv").map(str::to_owned)
+        })
         .collect();
     names.sort();
     names.into_iter().map(|name| check_file(&directory, &configs, name)).collect()
@@ -55,21 +57,25 @@ fn check_file(directory: &Path, configs: &BTreeMap<String, Value>, name: String)
     Outcome {
         matched: answers.iter().filter(|answer| answer.is_ok()).count(),
         rows: rows.len(),
-        first_mismatch: wrong.map(|at| format!("row {at}: {}, {:?}", answers[at].as_ref().unwrap_err(), rows[at])),
+        first_mismatch: wrong
+            .map(|at| format!("row {at}: {}, {:?}", answers[at].as_ref().unwrap_err(), rows[at])),
         file: name,
     }
 }
 
 fn answers(directory: &Path, configs: &BTreeMap<String, Value>, name: &str, rows: &[Record]) -> Vec<Answer> {
     // Some files belong to the configuration of another one.
-    let owner = ["-table", "-ring", "-counts"].iter().find_map(|suffix| name.strip_suffix(suffix));
+    let mut owners =
+        ["-table", "-ring", "-counts", "-150-counts"].iter().filter_map(|suffix| name.strip_suffix(suffix));
     let config = configs.get(name).filter(|config| config.get("system").is_some());
     let dumped = |config: &Value| {
         let of = config.get("ring_dump").or(config.get("table_dump"))?;
         configs.get(of.as_str()?)
     };
     let config = config.and_then(|config| dumped(config).or(Some(config)));
-    let config = config.or_else(|| configs.get(owner?)).unwrap_or_else(|| panic!("no description of {name}"));
+    let config = config
+        .or_else(|| owners.find_map(|owner| configs.get(owner)))
+        .unwrap_or_else(|| panic!("no description of {name}"));
     let system = config["system"].as_str().unwrap();
     let columns: Vec<&str> = rows[0].keys().map(|column| &**column).collect();
     match (system, name) {
@@ -128,7 +134,8 @@ fn memcached_hashes(row: &Record) -> Answer {
     let mut count = 0;
     for (hash, recorded) in columns {
         let hasher = libmemcached.hasher(&[("hash", hash)]).unwrap();
-        equal(&hasher.hash_key(&key(row)).to_string(), recorded).map_err(|answer| format!("{hash}: {answer}"))?;
+        equal(&hasher.hash_key(&key(row)).to_string(), recorded)
+            .map_err(|answer| format!("{hash}: {answer}"))?;
         count += 1;
     }
     assert_eq!(count, 10);
@@ -170,12 +177,15 @@ fn sha1_rings(config: &Value, rows: &[Record]) -> Vec<Answer> {
             }
             _ => {}
         }
-        if let Some(points) = column.strip_prefix("server_").and_then(|rest| rest.split('_').next()?.parse::<u32>().ok()) {
+        if let Some(points) =
+            column.strip_prefix("server_").and_then(|rest| rest.split('_').next()?.parse::<u32>().ok())
+        {
             setup.set("points", points.to_string());
         }
         setup.with_rows(list)
     };
-    let columns: Vec<&str> = rows[0].keys().map(|column| &**column).filter(|column| column.starts_with("server")).collect();
+    let columns: Vec<&str> =
+        rows[0].keys().map(|column| &**column).filter(|column| column.starts_with("server")).collect();
     let setups: Vec<(&str, Setup)> = columns.iter().map(|column| (*column, setup(column))).collect();
     let placements: Vec<_> = setups.iter().map(|(column, setup)| (*column, setup, setup.build())).collect();
     let hasher = setups[0].1.hasher();
@@ -188,7 +198,8 @@ fn sha1_rings(config: &Value, rows: &[Record]) -> Vec<Answer> {
             equal(&hash.cast_signed().to_string(), recorded)?;
         }
         for (column, setup, placement) in &placements {
-            equal(setup.name(placement.lookup(hash)), &row[*column]).map_err(|answer| format!("{column}: {answer}"))?;
+            equal(setup.name(placement.lookup(hash)), &row[*column])
+                .map_err(|answer| format!("{column}: {answer}"))?;
         }
         Ok(())
     };
@@ -259,8 +270,10 @@ fn by_slot(setup: &Setup, rows: &[Record]) -> Vec<Answer> {
     let answer = |row: &Record| {
         let found = placement.lookup(row["slot"].parse().unwrap());
         let of_node = &setup.rows[found.index()];
-        let recorded = ["server", "endpoint", "backend_id"].iter().find_map(|column| row.get(*column)).unwrap();
-        let name = if row.contains_key("backend_id") { of_node.column("id").unwrap() } else { setup.name(found) };
+        let recorded =
+            ["server", "endpoint", "backend_id"].iter().find_map(|column| row.get(*column)).unwrap();
+        let name =
+            if row.contains_key("backend_id") { of_node.column("id").unwrap() } else { setup.name(found) };
         equal(name, recorded)
     };
     rows.iter().map(answer).collect()
@@ -318,7 +331,8 @@ fn two_headers(setup: &Setup, rows: &[Record]) -> Vec<Answer> {
 /// Tokens, token rings and replicas.
 fn cassandra(directory: &Path, config: &Value, columns: &[&str], rows: &[Record]) -> Vec<Answer> {
     let random = config["partitioner"] == "RandomPartitioner";
-    let token = |key: &[u8]| if random { random_token(key).to_string() } else { murmur3_token(key).to_string() };
+    let token =
+        |key: &[u8]| if random { random_token(key).to_string() } else { murmur3_token(key).to_string() };
     if columns.contains(&"parts_hex") {
         let composite = |row: &Record| {
             let parts: Vec<Vec<u8>> = row["parts_hex"].split(':').map(bytes).collect();
@@ -347,7 +361,8 @@ fn cassandra(directory: &Path, config: &Value, columns: &[&str], rows: &[Record]
     let keyspace = |(column, strategy): (&String, &Value)| {
         let mut setup = cluster(config, &ring);
         let fields = strategy.as_object().unwrap().iter();
-        let factors: Vec<(&String, u64)> = fields.filter_map(|(name, value)| Some((name, value.as_u64()?))).collect();
+        let factors: Vec<(&String, u64)> =
+            fields.filter_map(|(name, value)| Some((name, value.as_u64()?))).collect();
         if strategy["class"] == "NetworkTopologyStrategy" {
             let texts: Vec<String> = factors.iter().map(|(dc, factor)| format!("{dc}:{factor}")).collect();
             setup.set("replication", texts.join("+"));
@@ -356,7 +371,8 @@ fn cassandra(directory: &Path, config: &Value, columns: &[&str], rows: &[Record]
         let placement = setup.build();
         (column.clone(), replicas as usize, setup, placement)
     };
-    let keyspaces: Vec<(String, usize, Setup, Box<dyn Distributor>)> = strategies.iter().map(keyspace).collect();
+    let keyspaces: Vec<(String, usize, Setup, Box<dyn Distributor>)> =
+        strategies.iter().map(keyspace).collect();
     let answer = |row: &Record| {
         let key = key(row);
         equal(&token(&key), &row["token"])?;
@@ -376,13 +392,15 @@ fn cassandra(directory: &Path, config: &Value, columns: &[&str], rows: &[Record]
 
 /// The nodes of a token ring, each with its tokens.
 fn cluster(config: &Value, ring: &[Record]) -> Setup {
-    let mut nodes: BTreeMap<&str, (Vec<&str>, &str, &str)> = BTreeMap::new();
+    let mut tokens: BTreeMap<&str, Vec<&Record>> = BTreeMap::new();
     for row in ring {
-        let node = nodes.entry(&row["node"]).or_insert((Vec::new(), &row["dc"], &row["rack"]));
-        node.0.push(&row["token"]);
+        tokens.entry(&row["node"]).or_default().push(row);
     }
-    let row = |((name, (tokens, dc, rack)), id): ((&str, (Vec<&str>, &str, &str)), u32)| {
-        ServerRow::new(Node::new(NodeId(id), name)).with("tokens", tokens.join(" ")).with("dc", dc).with("rack", rack)
-    };
-    Setup::read(config).with_rows(nodes.into_iter().zip(0..).map(row).collect())
+    let mut rows = Vec::new();
+    for ((name, records), id) in tokens.into_iter().zip(0..) {
+        let tokens: Vec<&str> = records.iter().map(|record| &*record["token"]).collect();
+        let node = ServerRow::new(Node::new(NodeId(id), name)).with("tokens", tokens.join(" "));
+        rows.push(node.with("dc", &*records[0]["dc"]).with("rack", &*records[0]["rack"]));
+    }
+    Setup::read(config).with_rows(rows)
 }
