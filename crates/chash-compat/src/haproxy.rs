@@ -178,7 +178,7 @@ impl KeyHasher for Params {
 pub struct Server {
     id: u32,
     weight: u32,
-    /// Whether it serves: usable, and a backup only if backups have to.
+    /// Whether it is on the ring or in the map: usable, and a backup only if backups have to.
     serves: bool,
     /// Whether its place in the list decides anything.
     by_place: bool,
@@ -278,6 +278,8 @@ impl Deployed for Haproxy {
                 id,
                 weight: row.node.weight,
                 serves: match state {
+                    // A server of weight 0 is not usable.
+                    _ if row.node.weight == 0 => false,
                     State::Up => true,
                     State::Down => false,
                     State::Backup => first_backup.is_some_and(|first| params.allbackups || first == index),

@@ -150,7 +150,8 @@ impl<P: Position> Ring<P> {
             let arc = self.position(point).fraction_after(self.position(self.before(point)));
             shares[owner(point) as usize] += arc;
         }
-        shares
+        // Rounding must not lift the sum of all arcs above the whole circle.
+        shares.into_iter().map(|share| share.min(1.0)).collect()
     }
 
     fn wrapped(&self, point: usize) -> usize {

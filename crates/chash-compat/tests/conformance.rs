@@ -1,0 +1,103 @@
+//! The laws, on every system. None takes a seed, and all round shares in their own ways.
+//!
+//! Tables are made small where a system lets them be: the laws build thousands of them.
+
+use chash_compat::cassandra::Cassandra;
+use chash_compat::cilium::Cilium;
+use chash_compat::envoy::Envoy;
+use chash_compat::ex_hash_ring::ExHashRing;
+use chash_compat::guava::Guava;
+use chash_compat::haproxy::Haproxy;
+use chash_compat::ingress_nginx::IngressNginx;
+use chash_compat::katran::Katran;
+use chash_compat::libketama::Libketama;
+use chash_compat::libmemcached::Libmemcached;
+use chash_compat::nginx::Nginx;
+use chash_compat::node_hashring::NodeHashring;
+use chash_compat::redis::RedisCluster;
+use chash_compat::sha1ring::{Sha1Ring32, Sha1Ring64};
+use chash_compat::spymemcached::Spymemcached;
+use chash_compat::twemproxy::Twemproxy;
+use chash_compat::uhashring::Uhashring;
+use chash_compat::{Compat, Deployed, SystemParams as _, Values};
+use chash_core::{Build as _, BuildError, Node};
+use chash_metrics::alloc::CountingAllocator;
+
+#[global_allocator]
+static ALLOCATOR: CountingAllocator = CountingAllocator::new();
+
+/// A placement of a system under parameters as they would be written.
+fn built<S: Deployed>(given: &[(&str, &str)], nodes: &[Node]) -> Result<Compat<S>, BuildError> {
+    Compat::build(&S::Params::from_values(&Values::new(S::Params::SPECS, given)?)?, nodes)
+}
+
+macro_rules! laws {
+    ($($name:ident: $system:ty, $given:expr;)+) => {
+        $(
+            chash_testkit::conformance!($name, |_seed, nodes| built::<$system>(&$given, nodes);
+                seeded = false, shares_follow_weights = false);
+        )+
+    };
+}
+
+laws! {
+    nginx: Nginx, [];
+    nginx_plain: Nginx, [("method", "plain")];
+    ingress_nginx: IngressNginx, [];
+    haproxy: Haproxy, [];
+    haproxy_map: Haproxy, [("hash_type", "map-based")];
+    envoy_ring: Envoy, [];
+    envoy_maglev: Envoy, [("policy", "maglev"), ("table_size", "2039")];
+    libketama: Libketama, [];
+    libmemcached: Libmemcached, [];
+    libmemcached_ketama: Libmemcached, [("distribution", "ketama")];
+    libmemcached_weighted: Libmemcached, [("distribution", "ketama_weighted")];
+    twemproxy: Twemproxy, [];
+    twemproxy_modula: Twemproxy, [("distribution", "modula")];
+    spymemcached: Spymemcached, [];
+    uhashring: Uhashring, [("vnodes", "10")];
+    uhashring_ketama: Uhashring, [("mode", "ketama")];
+    node_hashring: NodeHashring, [];
+    redis: RedisCluster, [];
+    cassandra: Cassandra, [("num_tokens", "4")];
+    cassandra_random: Cassandra, [("num_tokens", "4"), ("partitioner", "random")];
+    ex_hash_ring: ExHashRing, [("replicas", "16")];
+    guava: Guava, [];
+    katran: Katran, [("ring_size", "2039")];
+    katran_sorted_v1: Katran, [("ring_size", "2039"), ("version", "v1"), ("order", "hash")];
+    cilium: Cilium, [("table_size", "2039")];
+    sha1ring32: Sha1Ring32, [("points", "20")];
+    sha1ring64: Sha1Ring64, [("points", "20")];
+}
+
+/// Bounded loads, under every law but one: capacities here are not a factor of the fair share rounded
+/// up, which `capacities_follow_one_factor` asks for. HAProxy deals out whole slots so that they add up
+/// exactly, and Envoy lets a host take one more than its slots.
+mod bounded {
+    use super::*;
+    use chash_core::Distributor;
+    use chash_testkit::{LAWS, Subject, enforce};
+
+    type Outcome = Result<Box<dyn Distributor>, BuildError>;
+
+    fn enforce_all(name: &str, build: &(dyn Fn(u64, &[Node]) -> Outcome + Sync)) {
+        let mut subject = Subject::new(name, build);
+        subject.seeded = false;
+        subject.shares_follow_weights = false;
+        for law in LAWS.iter().filter(|law| law.name != "capacities_follow_one_factor") {
+            enforce(law.name, &subject);
+        }
+    }
+
+    #[test]
+    fn haproxy() {
+        let given = [("balance_factor", "125")];
+        enforce_all("haproxy, bounded", &|_, nodes| Ok(Box::new(built::<Haproxy>(&given, nodes)?)));
+    }
+
+    #[test]
+    fn envoy() {
+        let given = [("policy", "maglev"), ("table_size", "2039"), ("balance_factor", "125")];
+        enforce_all("envoy, bounded", &|_, nodes| Ok(Box::new(built::<Envoy>(&given, nodes)?)));
+    }
+}
