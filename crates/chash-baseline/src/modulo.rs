@@ -116,7 +116,7 @@ mod tests {
     }
 
     /// Going from N to M nodes moves exactly 1 − gcd/max of a whole number of periods
-    /// (`algorithms.md`, section 16; here by the residues of one period, lcm(N, M) keys).
+    /// (here by the residues of one period, lcm(N, M) keys).
     #[test]
     fn movement_is_one_minus_gcd_over_max() {
         fn gcd(a: u32, b: u32) -> u32 {

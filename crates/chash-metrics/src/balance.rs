@@ -86,6 +86,16 @@ const COLUMNS: &[Column] = &[
         "",
         "Probability of a share_chi2 at least as large if lookups follow those shares.",
     ),
+    Column::real(
+        "share_cv",
+        "",
+        "sqrt(mean (s_i/pi_i - 1)^2) of the placement's exact shares s_i of key space, over nodes of positive weight: its spread without the noise of finite keys; keys only, empty where the placement cannot tell its shares.",
+    ),
+    Column::real(
+        "share_cv_theory",
+        "",
+        "Expected share_cv (root mean square over placements) by the algorithm's theory, the q of cv_theory; keys only, empty where none is known.",
+    ),
 ];
 
 fn run(case: &Case<'_>) -> Result<Vec<Observation>, MetricError> {
@@ -118,6 +128,8 @@ fn rows(case: &Case<'_>, loads: &Loads, shares: Option<&[f64]>, q2: Option<f64>)
         key_row.push(fit.map(|fit| fit.dof).into());
         key_row.push(special(fit.map(|fit| fit.p_value)));
     }
+    key_row.push(shares.map(|shares| deviation_of_shares(case, shares).sqrt()).into());
+    key_row.push(special(q2.map(f64::sqrt)));
     let requests = match &loads.requests {
         Some(requests) => {
             let theory = theory(case.keys.request_collision());
@@ -156,28 +168,33 @@ fn special(number: Option<f64>) -> Value {
     number.map_or(Value::Missing, Value::Special)
 }
 
-/// q²: the mean squared relative deviation of shares of key space from fair shares, over nodes of positive weight.
+/// q²: the expected mean squared relative deviation of shares of key space from fair shares.
 fn share_deviation(case: &Case<'_>, shares: Option<&[f64]>) -> Option<f64> {
-    let chosen = || case.nodes.iter().zip(0..).filter(|(node, _)| node.weight > 0);
-    let total_weight: f64 = case.nodes.iter().map(|node| f64::from(node.weight)).sum();
-    let mean = |deviation: &dyn Fn(f64, usize) -> f64| {
-        let sum: f64 = chosen().map(|(node, index)| deviation(f64::from(node.weight), index)).sum();
-        sum / chosen().count() as f64
-    };
     match case.share_theory {
         ShareTheory::Even => Some(0.0),
         // A share of the circle is Beta(V·w, V·(W − w)).
-        ShareTheory::Ring { vnodes } => {
-            Some(mean(&|weight, _| (total_weight - weight) / (weight * (vnodes as f64 * total_weight + 1.0))))
-        }
-        ShareTheory::FromShares => shares.map(|shares| {
-            mean(&|weight, index| {
-                let deviation = shares[index] * total_weight / weight - 1.0;
-                deviation * deviation
-            })
-        }),
+        ShareTheory::Ring { vnodes } => Some(mean_over_chosen(case, |_, weight, total| {
+            (total - weight) / (weight * (vnodes as f64 * total + 1.0))
+        })),
+        ShareTheory::FromShares => shares.map(|shares| deviation_of_shares(case, shares)),
         ShareTheory::Unknown => None,
     }
+}
+
+/// The mean squared relative deviation of these shares from fair ones.
+fn deviation_of_shares(case: &Case<'_>, shares: &[f64]) -> f64 {
+    mean_over_chosen(case, |index, weight, total| {
+        let deviation = shares[index] * total / weight - 1.0;
+        deviation * deviation
+    })
+}
+
+/// The mean of a figure of position, weight and total weight over the nodes of positive weight, in node order.
+fn mean_over_chosen(case: &Case<'_>, figure: impl Fn(usize, f64, f64) -> f64) -> f64 {
+    let total: f64 = case.nodes.iter().map(|node| f64::from(node.weight)).sum();
+    let chosen = || case.nodes.iter().enumerate().filter(|(_, node)| node.weight > 0);
+    chosen().map(|(index, node)| figure(index, f64::from(node.weight), total)).sum::<f64>()
+        / chosen().count() as f64
 }
 
 /// sqrt(S2·A + (1 − S2)·q²): finite keys, popularity and uneven shares together.
@@ -192,7 +209,7 @@ fn cv_theory(fair_shares: &[f64], collision: f64, q2: f64) -> f64 {
 mod tests {
     use super::*;
 
-    /// The published tables of `algorithms.md` section 16: the ideal floor sqrt((N − 1)/K), and with a
+    /// The ideal floor sqrt((N − 1)/K), and with a
     /// ring's q² = (N − 1)/(N·V + 1).
     #[test]
     fn cv_theory_of_equal_weights() {

@@ -55,6 +55,10 @@ pub struct Case<'a> {
     pub estimate: &'a Estimator<'a>,
     /// The keys.
     pub keys: &'a dyn KeyStream,
+    /// The first requests in their order, as hashed keys: what the latency cases ask for.
+    pub requests: &'a [u64],
+    /// Changes to measure besides the single events; often none.
+    pub scenario: &'a crate::events::Scenario,
     /// What theory says about shares.
     pub share_theory: ShareTheory,
     /// What theory says about movement.

@@ -87,6 +87,24 @@ impl Event {
     }
 }
 
+/// A sequence of changes, each on what the one before left.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Scenario {
+    /// The name in the `scenario` column.
+    pub name: String,
+    /// The steps, in order.
+    pub steps: Vec<Step>,
+}
+
+/// One step of a scenario.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// The name in the `event` column.
+    pub event: &'static str,
+    /// The changes, in order.
+    pub changes: Vec<Change>,
+}
+
 /// The random node of a seed, of positive weight; `None` if there is none.
 #[must_use]
 pub fn random_node(nodes: &[Node], seed: u64) -> Option<&Node> {

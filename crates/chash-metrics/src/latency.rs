@@ -2,8 +2,8 @@
 //!
 //! # Protocol
 //!
-//! - **Keys**: up to 65,536 distinct keys, evenly spaced in the stream, already hashed and each asked for
-//!   equally often whatever the workload; long enough that a branch predictor does not learn them.
+//! - **Keys**: the workload's first requests in their order, up to 65,536 of them, already hashed: hot keys come
+//!   as often as they do in the workload, and the list is long enough that a branch predictor does not learn it.
 //! - **Calls** go through `&dyn Distributor`, as a program that chooses its placement at run time makes them: a single
 //!   lookup pays one virtual call (about 0.3 to 1 ns), a batch one for each block of 2048.
 //! - **`mode`**: `throughput` looks up independent keys; in `dependent` each key is combined with the previous
@@ -33,7 +33,6 @@ use std::sync::Barrier;
 use chash_core::{Distributor, NodeId};
 
 use crate::case::{Case, Metric, MetricError, Observation};
-use crate::keys;
 use crate::record::{Class, Column, Value};
 use crate::stats;
 use crate::timing::{ColdBuffer, NullTable, Timing};
@@ -175,11 +174,10 @@ fn run(case: &Case<'_>) -> Result<Vec<Observation>, MetricError> {
 
 /// The keys that timings look up in turn.
 pub(crate) fn sampled_keys(case: &Case<'_>) -> Result<Vec<u64>, MetricError> {
-    let keys = keys::sample(case.keys, KEYS);
-    if keys.is_empty() {
-        return Err(MetricError::Failed("there are no keys to look up".to_owned()));
+    if case.requests.is_empty() {
+        return Err(MetricError::Failed("there are no requests to look up".to_owned()));
     }
-    Ok(keys)
+    Ok(case.requests[..KEYS.min(case.requests.len())].to_vec())
 }
 
 fn observations(setting: Setting, samples: &[Sample], null: Option<f64>) -> Vec<Observation> {

@@ -6,6 +6,7 @@ pub mod balance;
 pub mod bounded;
 pub mod case;
 pub mod events;
+pub mod flow;
 pub mod keys;
 pub mod latency;
 pub mod latency_percentiles;

@@ -93,6 +93,8 @@ mod tests {
             build: &|_| Err(BuildError::NoNodes),
             estimate: &|_| 0,
             keys: &CountedKeys::default(),
+            requests: &[],
+            scenario: &crate::events::Scenario::default(),
             share_theory: ShareTheory::Unknown,
             move_theory: MoveTheory::Unknown,
             seed: 0,

@@ -30,10 +30,10 @@
 //! - A load-aware placement places all keys in stream order before and after: keys that a store would keep
 //!   where they are may move here.
 
-use chash_core::{Capabilities, Distributor, MembershipError, Node, NodeId};
+use chash_core::{Change, Distributor, MembershipError, Node, NodeId};
 
 use crate::case::{Case, Metric, MetricError, MoveTheory, Observation};
-use crate::events::{self, Event};
+use crate::events::{self, Event, Step};
 use crate::keys::Counts;
 use crate::place::{self, Placer, Tally};
 use crate::record::{Class, Column, Row, Value};
@@ -45,12 +45,12 @@ pub static METRIC: Metric = Metric { name: "movement", class: Class::Determinist
 const COLUMNS: &[Column] = &[
     Column::text(
         "scenario",
-        "The sequence of changes the step belongs to: single for one event on the case's nodes.",
+        "The sequence of changes the step belongs to: single for one event on the case's nodes, otherwise the name of the plan's scenario.",
     ),
     Column::integer("step", "", "Which step of the scenario, from 1."),
     Column::text(
         "event",
-        "add: one node joins; remove_last: the last of the list leaves; remove_random: a seeded random one leaves; replace: that one leaves and a new one of its weight joins; double: every node gets a twin; halve: the last floor(N/2) leave; weight: the weight of a seeded random node doubles.",
+        "add: one node joins; remove_last: the last of the list leaves; remove_random: a seeded random one leaves; replace: that one leaves and a new one of its weight joins; double: every node gets a twin; halve: the last floor(N/2) leave; weight: the weight of a seeded random node doubles. In a scenario: add, remove or weight of the node that the plan names.",
     ),
     Column::integer("nodes_after", "", "Nodes after the change, those of weight 0 included."),
     Column::integer(
@@ -94,18 +94,59 @@ const COPIES_BYTES: u64 = 256 << 20;
 
 fn run(case: &Case<'_>) -> Result<Vec<Observation>, MetricError> {
     let before = case.build_placement()?;
+    let mut observations = single_events(case, &*before)?;
+    observations.extend(scenario(case, before)?);
+    Ok(observations)
+}
+
+/// A row for each event on the case's nodes.
+fn single_events(case: &Case<'_>, before: &dyn Distributor) -> Result<Vec<Observation>, MetricError> {
     let capabilities = before.capabilities();
     let mut observations = Vec::with_capacity(Event::ALL.len());
     for events in Event::ALL.chunks(copies_at_once(before.footprint().total_bytes())) {
-        let mut trials: Vec<_> =
-            events.iter().map(|event| Trial::new(*event, case, &*before, capabilities)).collect();
-        let loads_before = observe(case, before.clone(), trials.iter_mut().flatten())?;
+        let mut trials: Vec<_> = events
+            .iter()
+            .map(|event| {
+                let changes = event.changes(case.nodes, capabilities, case.seed)?;
+                let after = before.clone_box();
+                Trial::new(["single", event.name()], 1, case, case.nodes, after, &changes)
+            })
+            .collect();
+        let loads_before = observe(case, before.clone_box(), trials.iter_mut().flatten())?;
         loads_before.loads(case.nodes)?;
         for (event, trial) in events.iter().zip(trials) {
             observations.push(match trial {
                 Ok(trial) => Observation::ok(trial.row(case)?),
-                Err(refusal) => Observation::unsupported(tried(*event), COLUMNS, refusal),
+                Err(refusal) => {
+                    Observation::unsupported(tried(["single", event.name()], 1), COLUMNS, refusal)
+                }
             });
+        }
+    }
+    Ok(observations)
+}
+
+/// A row for each step of the case's scenario; the steps after one that is refused are refused as well.
+fn scenario(case: &Case<'_>, mut before: Box<dyn Distributor>) -> Result<Vec<Observation>, MetricError> {
+    let mut nodes = case.nodes.to_vec();
+    let mut observations = Vec::new();
+    let mut refused = None;
+    for (step, Step { event, changes }) in (1..).zip(&case.scenario.steps) {
+        let label = [case.scenario.name.as_str(), event];
+        let trial = match refused {
+            Some(refusal) => Err(refusal),
+            None => Trial::new(label, step, case, &nodes, before.clone(), changes),
+        };
+        match trial {
+            Ok(mut trial) => {
+                observe(case, before, std::iter::once(&mut trial))?;
+                observations.push(Observation::ok(trial.row(case)?));
+                (nodes, before) = (trial.nodes_after, trial.after.into_placement());
+            }
+            Err(refusal) => {
+                refused = Some(refusal);
+                observations.push(Observation::unsupported(tried(label, step), COLUMNS, refusal));
+            }
         }
     }
     Ok(observations)
@@ -117,8 +158,9 @@ fn copies_at_once(bytes: u64) -> usize {
     fitting.clamp(1, Event::ALL.len() as u64) as usize
 }
 
-fn tried(event: Event) -> Row {
-    vec!["single".into(), 1u64.into(), event.name().into()]
+/// The columns that say what was tried: scenario, step, event.
+fn tried([scenario, event]: [&str; 2], step: u64) -> Row {
+    vec![scenario.into(), step.into(), event.into()]
 }
 
 /// Places every key before and after and notes what moves; the loads before.
@@ -143,10 +185,12 @@ fn observe<'t>(
     Ok(loads)
 }
 
-/// One event under measurement.
+/// One change under measurement.
 #[derive(Debug)]
 struct Trial {
-    event: Event,
+    /// The first columns.
+    tried: Row,
+    nodes_before: Vec<Node>,
     nodes_after: Vec<Node>,
     after: Placer,
     flow: Flow,
@@ -155,22 +199,24 @@ struct Trial {
 }
 
 impl Trial {
+    /// Applies the changes to `placement`, a copy of the one before.
     fn new(
-        event: Event,
+        label: [&str; 2],
+        step: u64,
         case: &Case<'_>,
-        before: &dyn Distributor,
-        capabilities: Capabilities,
+        nodes: &[Node],
+        mut placement: Box<dyn Distributor>,
+        changes: &[Change],
     ) -> Result<Self, MembershipError> {
-        let changes = event.changes(case.nodes, capabilities, case.seed)?;
-        let mut after = before.clone_box();
-        after.apply(&changes)?;
-        let requests_known = case.keys.request_collision().is_some() || after.as_load_aware().is_none();
-        let nodes_after = events::apply(case.nodes, &changes);
+        placement.apply(changes)?;
+        let requests_known = case.keys.request_collision().is_some() || placement.as_load_aware().is_none();
+        let nodes_after = events::apply(nodes, changes);
         Ok(Self {
-            event,
-            flow: Flow::new(case.nodes, &nodes_after),
+            tried: tried(label, step),
+            flow: Flow::new(nodes, &nodes_after),
+            nodes_before: nodes.to_vec(),
             nodes_after,
-            after: Placer::new(after, Some(case.keys.key_count())),
+            after: Placer::new(placement, Some(case.keys.key_count())),
             requests_known,
         })
     }
@@ -179,14 +225,14 @@ impl Trial {
         let loads = self.flow.loads_after.loads(&self.nodes_after)?;
         let (flow, keys) = (&self.flow, case.keys.key_count() as f64);
         let requests = case.keys.request_count() as f64;
-        let mut row = tried(self.event);
+        let mut row = self.tried.clone();
         row.extend([
             (self.nodes_after.len() as u64).into(),
             flow.moved_keys.into(),
             // Without keys or requests these are not numbers, and their fields empty.
             (flow.moved_keys as f64 / keys).into(),
-            fair_movement(case.nodes, &self.nodes_after).into(),
-            theory(case.move_theory, self.event, case.nodes, &self.nodes_after)
+            fair_movement(&self.nodes_before, &self.nodes_after).into(),
+            theory(case.move_theory, &self.nodes_before, &self.nodes_after)
                 .map_or(Value::Missing, Value::Special),
             flow.needless_keys.into(),
             (flow.needless_keys as f64 / keys).into(),
@@ -320,17 +366,22 @@ fn set_movement(before: &[Node], after: &[Node]) -> f64 {
     (all - common) as f64 / all as f64
 }
 
-fn theory(theory: MoveTheory, event: Event, before: &[Node], after: &[Node]) -> Option<f64> {
+fn theory(theory: MoveTheory, before: &[Node], after: &[Node]) -> Option<f64> {
     let (m, n) = (before.len() as u64, after.len() as u64);
-    match (theory, event) {
-        (MoveTheory::Unknown, _) => None,
-        (MoveTheory::Minimal, Event::Weight) => Some(fair_movement(before, after)),
-        (MoveTheory::Minimal, _) => Some(set_movement(before, after)),
+    match theory {
+        MoveTheory::Unknown => None,
+        MoveTheory::Minimal if weights_change(before, after) => Some(fair_movement(before, after)),
+        MoveTheory::Minimal => Some(set_movement(before, after)),
         // The number of nodes stays, and the formula says nothing.
-        (MoveTheory::Modulo | MoveTheory::Jump, Event::Replace | Event::Weight) => None,
-        (MoveTheory::Modulo, _) => Some((m.max(n) - gcd(m, n)) as f64 / m.max(n) as f64),
-        (MoveTheory::Jump, _) => Some(m.abs_diff(n) as f64 / m.max(n) as f64),
+        MoveTheory::Modulo | MoveTheory::Jump if m == n => None,
+        MoveTheory::Modulo => Some((m.max(n) - gcd(m, n)) as f64 / m.max(n) as f64),
+        MoveTheory::Jump => Some(m.abs_diff(n) as f64 / m.max(n) as f64),
     }
+}
+
+/// Whether a node that stays has another weight.
+fn weights_change(before: &[Node], after: &[Node]) -> bool {
+    Weights::new(before, after).0.iter().any(|pair| matches!(pair, (Some(old), Some(new)) if old != new))
 }
 
 fn gcd(a: u64, b: u64) -> u64 {
@@ -381,7 +432,7 @@ mod tests {
         for row in table.deserialize() {
             let (from, to, moved, minimal): (u32, u32, f64, f64) = row.unwrap();
             let (before, after) = (Node::numbered(from), Node::numbered(to));
-            let found = |kind| theory(kind, Event::Add, &before, &after).unwrap();
+            let found = |kind| theory(kind, &before, &after).unwrap();
             assert!((found(MoveTheory::Modulo) - moved).abs() <= 5e-7, "{from} {to}");
             assert!((found(MoveTheory::Jump) - minimal).abs() <= 5e-7, "{from} {to}");
             assert!((found(MoveTheory::Minimal) - minimal).abs() <= 5e-7, "{from} {to}");
@@ -394,12 +445,12 @@ mod tests {
     fn formulas_that_do_not_apply_are_empty() {
         let before = nodes(&[1; 4]);
         for kind in [MoveTheory::Modulo, MoveTheory::Jump] {
-            assert_eq!(theory(kind, Event::Replace, &before, &before), None);
+            assert_eq!(theory(kind, &before, &before), None);
         }
-        assert_eq!(theory(MoveTheory::Unknown, Event::Add, &before, &before), None);
+        assert_eq!(theory(MoveTheory::Unknown, &before, &before), None);
         let heavier = nodes(&[2, 1, 1, 1]);
         // w/(W + w)·(1 − w/W) = 1/5 · 3/4.
-        close(theory(MoveTheory::Minimal, Event::Weight, &before, &heavier).unwrap(), 0.15);
+        close(theory(MoveTheory::Minimal, &before, &heavier).unwrap(), 0.15);
     }
 
     #[test]

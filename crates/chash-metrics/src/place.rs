@@ -38,6 +38,12 @@ impl Placer {
         Self { placement, owners: Vec::new() }
     }
 
+    /// The placement, with whatever it counted.
+    #[must_use]
+    pub fn into_placement(self) -> Box<dyn Distributor> {
+        self.placement
+    }
+
     /// The owners of the records of the next block; `None` for requests that come as records of
     /// their own to a load-aware placement.
     ///

@@ -14,7 +14,8 @@ const CONTRACT: [(&Metric, Class, &str); 9] = [
         &balance::METRIC,
         Class::Deterministic,
         "load_kind,mean_load,min_load,max_load,stddev_load,cv,cv_theory,max_over_mean,max_over_mean_random,\
-         min_over_mean,p99_over_mean,gini,empty_nodes,chi2,dof,p_value,share_chi2,share_dof,share_p_value",
+         min_over_mean,p99_over_mean,gini,empty_nodes,chi2,dof,p_value,share_chi2,share_dof,share_p_value,\
+         share_cv,share_cv_theory",
     ),
     (&node_load::METRIC, Class::Deterministic, "node,weight,load_kind,load,expected_load,rel_error"),
     (

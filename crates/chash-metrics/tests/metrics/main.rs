@@ -5,6 +5,7 @@ mod bounded;
 mod columns;
 mod memory;
 mod movement;
+mod scenario;
 mod support;
 mod timings;
 

@@ -9,6 +9,7 @@ use chash_core::{
 use chash_metrics::case::{
     Builder, Case, Metric, MetricError, MoveTheory, Observation, Outcome, ShareTheory,
 };
+use chash_metrics::events::Scenario;
 use chash_metrics::keys::{CountedKeys, Counts, KeyBlock, KeyStream};
 use chash_metrics::random::RandomReference;
 use chash_metrics::record::Value;
@@ -306,6 +307,7 @@ pub(crate) struct Setup {
     pub(crate) seed: u64,
     pub(crate) timing: Timing,
     pub(crate) cancelled: bool,
+    pub(crate) scenario: Scenario,
 }
 
 impl Setup {
@@ -318,6 +320,7 @@ impl Setup {
             seed: 1,
             timing: Timing::default(),
             cancelled: false,
+            scenario: Scenario::default(),
         }
     }
 
@@ -344,6 +347,8 @@ impl Setup {
             build,
             estimate: &|nodes| 100 * nodes.len() as u64,
             keys,
+            requests: &chash_metrics::keys::sample(keys, 1 << 16),
+            scenario: &self.scenario,
             share_theory: self.share_theory,
             move_theory: self.move_theory,
             seed: self.seed,
