@@ -1,1 +1,15 @@
-//! placeholder
+#![doc = include_str!("../README.md")]
+#![forbid(unsafe_code)]
+
+pub mod args;
+pub mod cmd;
+pub mod exit;
+pub mod keys;
+pub mod nodes;
+pub mod plan;
+pub mod registry;
+pub mod run;
+pub mod schema;
+pub mod show;
+pub mod spec;
+pub mod table;
