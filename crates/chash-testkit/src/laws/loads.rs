@@ -71,12 +71,14 @@ pub(super) fn loads_stay_within_capacity(subject: &Subject<'_>) -> Outcome {
         };
         let announced = capacities(loads);
         for _ in &keys {
-            assign(loads, &nodes, keys[0])?;
+            // Before each announced key, not after the last: what binds a key beyond them is open, and
+            // must be more where the announced capacities have no place left.
             ensure!(
                 capacities(loads) == announced,
                 "{}: capacities change although the total was announced",
                 describe(&nodes)
             );
+            assign(loads, &nodes, keys[0])?;
         }
         Ok(())
     })
