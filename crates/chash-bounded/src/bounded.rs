@@ -153,18 +153,6 @@ impl Bounded {
             stop.zip(found).expect("a node has room, and the order holds every node");
         Place { id, position, probes }
     }
-
-    /// Follows changes that the inner placement has accepted.
-    fn follow(&mut self, changes: &[Change]) {
-        for change in changes {
-            match change {
-                Change::Add(node) => self.loads.insert(node.id, node.weight),
-                Change::Remove(id) => self.loads.remove(*id),
-                Change::SetWeight(id, weight) => self.loads.set_weight(*id, *weight),
-            }
-        }
-        self.bind_anew();
-    }
 }
 
 /// Where a key goes.
@@ -258,7 +246,8 @@ impl Distributor for Bounded {
 
     fn apply(&mut self, changes: &[Change]) -> Result<(), MembershipError> {
         self.inner.apply(changes)?;
-        self.follow(changes);
+        changes.iter().for_each(|change| self.loads.apply(change));
+        self.bind_anew();
         Ok(())
     }
 

@@ -1,7 +1,7 @@
 //! What each node holds, found by its id in one or two memory reads.
 
 use chash_core::mix::GOLDEN;
-use chash_core::{Node, NodeId};
+use chash_core::{Change, Node, NodeId};
 
 use crate::factor::Capacities;
 
@@ -37,8 +37,7 @@ pub(crate) struct Loads {
 impl Loads {
     /// A table of these nodes, which have distinct ids, all loads 0. O(N).
     pub(crate) fn new(nodes: &[Node]) -> Self {
-        let mut loads =
-            Self { slots: Vec::new(), shift: 0, nodes: 0, total_weight: 0, total_load: 0 };
+        let mut loads = Self { slots: Vec::new(), shift: 0, nodes: 0, total_weight: 0, total_load: 0 };
         loads.make_slots(slots_for(nodes.len()));
         for node in nodes {
             loads.insert(node.id, node.weight);
@@ -147,10 +146,28 @@ impl Loads {
         self.total_weight = self.total_weight - u64::from(old) + u64::from(weight);
     }
 
+    /// Follows a change that is known to be possible.
+    pub(crate) fn apply(&mut self, change: &Change) {
+        match change {
+            Change::Add(node) => self.insert(node.id, node.weight),
+            Change::Remove(id) => self.remove(*id),
+            Change::SetWeight(id, weight) => self.set_weight(*id, *weight),
+        }
+    }
+
+    /// The nodes, in the order of their positions.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Slot> {
+        self.slots.iter().filter(|slot| slot.load != VACANT)
+    }
+
+    /// One more than the largest position that there can be before the next insertion.
+    pub(crate) fn positions(&self) -> usize {
+        self.slots.len()
+    }
+
     /// The sum of the capacities, at most `u64::MAX`. O(N).
     pub(crate) fn places(&self, capacities: &Capacities) -> u64 {
-        let taken = self.slots.iter().filter(|slot| slot.load != VACANT);
-        taken.fold(0, |sum, slot| capacities.of(slot.weight).saturating_add(sum))
+        self.iter().fold(0, |sum, slot| capacities.of(slot.weight).saturating_add(sum))
     }
 
     /// Heap bytes held.

@@ -8,6 +8,7 @@ use chash_core::{BuildError, Change, Distributor, MembershipError, Node, NodeId,
 use crate::Factor;
 use crate::bounded::{check_inner, replicated};
 use crate::factor::Capacities;
+use crate::loads::Loads;
 
 /// A key's place in the canonical order; lower goes first.
 ///
@@ -78,17 +79,18 @@ fn key_of(rank: Rank) -> u64 {
 #[derive(Clone, Debug)]
 pub struct KeyStore {
     factor: Factor,
-    /// Replicated, and of the same nodes as `shelves`.
+    /// Replicated, and of the same nodes as `loads`.
     inner: Box<dyn Distributor>,
-    /// Every node with its keys.
-    shelves: BTreeMap<NodeId, Shelf>,
+    /// How many keys each node holds.
+    loads: Loads,
+    /// Which ones, by the position of the node in `loads`.
+    shelves: Vec<Shelf>,
     /// The nodes by weight, with the capacity that they had after the last call.
     weights: BTreeMap<u32, WeightClass>,
-    total_weight: u64,
-    /// Every key with its node.
-    owners: BTreeMap<u64, NodeId>,
+    /// Every key with its node, in canonical order.
+    owners: BTreeMap<Rank, NodeId>,
     /// Keys that may have moved since moves were last taken, with where they were then.
-    departures: BTreeMap<u64, Departure>,
+    departures: BTreeMap<Rank, Departure>,
 }
 
 /// A change of owner.
@@ -127,7 +129,6 @@ impl core::error::Error for KeyError {}
 /// What a node knows of the keys that came by.
 #[derive(Clone, Debug, Default)]
 struct Shelf {
-    weight: u32,
     /// The keys it holds.
     held: BTreeSet<Rank>,
     /// The keys that prefer this node to their own. Not empty only if the node is full, and then
@@ -156,17 +157,16 @@ impl KeyStore {
     /// As for [`Bounded::new`](crate::Bounded::new).
     pub fn new(factor: Factor, nodes: &[Node], inner: Box<dyn Distributor>) -> Result<Self, BuildError> {
         check_inner(nodes, &*inner)?;
-        let shelves = nodes.iter().map(|node| (node.id, Shelf { weight: node.weight, ..Shelf::default() }));
         let mut store = Self {
             factor,
             inner,
-            shelves: shelves.collect(),
+            loads: Loads::new(nodes),
+            shelves: Vec::new(),
             weights: BTreeMap::new(),
-            total_weight: 0,
             owners: BTreeMap::new(),
             departures: BTreeMap::new(),
         };
-        store.rebuild();
+        store.rebuild(&BTreeSet::new());
         Ok(store)
     }
 
@@ -176,18 +176,17 @@ impl KeyStore {
     ///
     /// `DuplicateKey` if the key is present.
     pub fn insert(&mut self, key: u64) -> Result<NodeId, KeyError> {
-        if self.owners.contains_key(&key) {
+        if self.owners.contains_key(&rank(key)) {
             return Err(KeyError::DuplicateKey);
         }
-        let total = self.owners.len() as u64 + 1;
-        let capacities = Capacities::new(self.factor, total, self.total_weight);
-        // Capacities only rise here. Those who walked past go first, the new key then finds no
+        let capacities = self.capacities(self.owners.len() as u64 + 1);
+        // Capacities only rise here. Those who walked past go first, so that the new key finds no
         // node with room that an earlier key is waiting for.
-        for id in self.step_capacities(capacities) {
-            self.refill(id, capacities);
+        for id in self.step_capacities(&capacities) {
+            self.refill(id, &capacities);
         }
-        self.seat(rank(key), None, capacities);
-        Ok(self.owners[&key])
+        self.seat(rank(key), None, &capacities);
+        Ok(self.owners[&rank(key)])
     }
 
     /// Takes a key away and returns the node that held it.
@@ -196,22 +195,22 @@ impl KeyStore {
     ///
     /// `UnknownKey` if the key is not present.
     pub fn evict(&mut self, key: u64) -> Result<NodeId, KeyError> {
-        let node = self.owners.remove(&key).ok_or(KeyError::UnknownKey)?;
-        self.departures.remove(&key);
+        let node = self.owners.remove(&rank(key)).ok_or(KeyError::UnknownKey)?;
+        self.departures.remove(&rank(key));
         for passed in self.walked_past(key, node) {
             self.shelf_mut(passed).passed.remove(&rank(key));
         }
-        self.shelf_mut(node).held.remove(&rank(key));
-        let capacities = Capacities::new(self.factor, self.owners.len() as u64, self.total_weight);
+        self.take(rank(key), node);
         // Capacities only fall here. First the free place is filled, until no node with room is
         // waited for; then the overfull nodes hand on their last keys, which free no place, since
         // a node hands on only what is above its capacity.
-        let stepped = self.step_capacities(capacities);
-        self.refill(node, capacities);
+        let capacities = self.capacities(self.owners.len() as u64);
+        let stepped = self.step_capacities(&capacities);
+        self.refill(node, &capacities);
         for id in stepped {
-            while self.is_overfull(id, capacities) {
-                let last = self.shelf_mut(id).bump();
-                self.seat(last, Some(id), capacities);
+            while self.is_overfull(id, &capacities) {
+                let last = self.turn_away_last(id);
+                self.seat(last, Some(id), &capacities);
             }
         }
         Ok(node)
@@ -220,7 +219,7 @@ impl KeyStore {
     /// The node that holds this key. O(log m).
     #[must_use]
     pub fn owner(&self, key: u64) -> Option<NodeId> {
-        self.owners.get(&key).copied()
+        self.owners.get(&rank(key)).copied()
     }
 
     /// How many nodes of its preference order this key was offered to, its own included. One walk.
@@ -237,22 +236,22 @@ impl KeyStore {
         self.owners.len()
     }
 
-    /// The keys, ascending, each with its node.
+    /// The keys in canonical order, each with its node.
     #[must_use]
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (u64, NodeId)> + '_ {
-        self.owners.iter().map(|(key, node)| (*key, *node))
+        self.owners.iter().map(|(rank, node)| (key_of(*rank), *node))
     }
 
-    /// How many keys the node holds; `None` if it is not present. O(log N).
+    /// How many keys the node holds; `None` if it is not present. Expected O(1).
     #[must_use]
     pub fn load(&self, id: NodeId) -> Option<u64> {
-        self.shelves.get(&id).map(|shelf| shelf.held.len() as u64)
+        self.loads.find(id).map(|position| self.loads.at(position).load)
     }
 
     /// How many keys the node may hold now; `None` if it is not present. O(log N).
     #[must_use]
     pub fn capacity(&self, id: NodeId) -> Option<u64> {
-        self.shelves.get(&id).map(|shelf| self.weights[&shelf.weight].capacity)
+        self.loads.find(id).map(|position| self.weights[&self.loads.at(position).weight].capacity)
     }
 
     /// The placement underneath.
@@ -268,8 +267,8 @@ impl KeyStore {
     /// The inner placement's.
     pub fn add(&mut self, node: &Node) -> Result<(), MembershipError> {
         self.inner.add(node)?;
-        self.follow(&Change::Add(node.clone()));
-        self.rebuild();
+        self.loads.insert(node.id, node.weight);
+        self.rebuild(&BTreeSet::new());
         Ok(())
     }
 
@@ -280,8 +279,8 @@ impl KeyStore {
     /// The inner placement's.
     pub fn remove(&mut self, id: NodeId) -> Result<(), MembershipError> {
         self.inner.remove(id)?;
-        self.follow(&Change::Remove(id));
-        self.rebuild();
+        self.loads.remove(id);
+        self.rebuild(&BTreeSet::from([id]));
         Ok(())
     }
 
@@ -292,8 +291,8 @@ impl KeyStore {
     /// The inner placement's.
     pub fn set_weight(&mut self, id: NodeId, weight: u32) -> Result<(), MembershipError> {
         self.inner.set_weight(id, weight)?;
-        self.follow(&Change::SetWeight(id, weight));
-        self.rebuild();
+        self.loads.set_weight(id, weight);
+        self.rebuild(&BTreeSet::new());
         Ok(())
     }
 
@@ -304,67 +303,74 @@ impl KeyStore {
     /// The inner placement's.
     pub fn apply(&mut self, changes: &[Change]) -> Result<(), MembershipError> {
         self.inner.apply(changes)?;
+        let mut left = BTreeSet::new();
         for change in changes {
-            self.follow(change);
+            self.loads.apply(change);
+            if let Change::Remove(id) = change {
+                left.insert(*id);
+            }
         }
-        self.rebuild();
+        self.rebuild(&left);
         Ok(())
     }
 
-    /// Every key whose owner is not the one that was last told, ascending by key.
+    /// Every key whose owner is not the one that was last told, in canonical order.
     ///
     /// An owner is told by [`insert`](Self::insert) and by a move taken here. A key that has moved
     /// several times is one move, one that came back is none, and one evicted since is not among
     /// them.
     pub fn take_moves(&mut self) -> Vec<Move> {
         let departures = core::mem::take(&mut self.departures);
-        let moves = departures.into_iter().filter_map(|(key, Departure { from, gone })| {
-            let to = self.owners[&key];
-            (gone || from != to).then_some(Move { key, from, to })
+        let moves = departures.into_iter().filter_map(|(rank, Departure { from, gone })| {
+            let to = self.owners[&rank];
+            (gone || from != to).then_some(Move { key: key_of(rank), from, to })
         });
         moves.collect()
     }
 
-    /// Follows a change that the inner placement has accepted; the keys are placed afterwards.
-    fn follow(&mut self, change: &Change) {
-        match change {
-            Change::Add(node) => {
-                self.shelves.insert(node.id, Shelf { weight: node.weight, ..Shelf::default() });
-            }
-            Change::Remove(id) => {
-                let shelf = self.shelves.remove(id).expect("the inner placement holds the same nodes");
-                for departure in self.departures.values_mut() {
-                    departure.gone |= departure.from == *id;
-                }
-                for rank in shelf.held {
-                    self.departures.entry(key_of(rank)).or_insert(Departure { from: *id, gone: true });
-                }
-            }
-            Change::SetWeight(id, weight) => self.shelf_mut(*id).weight = *weight,
-        }
+    fn capacities(&self, total: u64) -> Capacities {
+        Capacities::new(self.factor, total, self.loads.total_weight())
     }
 
-    /// Places every key afresh: the definition, step by step.
-    fn rebuild(&mut self) {
+    /// Places every key afresh after a change of the nodes, some of which have `left`: the
+    /// definition, step by step.
+    fn rebuild(&mut self, left: &BTreeSet<NodeId>) {
+        self.loads.clear();
+        self.shelves.clear();
+        self.shelves.resize(self.loads.positions(), Shelf::default());
         self.weights.clear();
-        self.total_weight = 0;
-        for (id, shelf) in &mut self.shelves {
-            shelf.held.clear();
-            shelf.passed.clear();
-            self.total_weight += u64::from(shelf.weight);
-            self.weights.entry(shelf.weight).or_default().nodes.push(*id);
+        for slot in self.loads.iter() {
+            self.weights.entry(slot.weight).or_default().nodes.push(slot.id);
         }
-        let capacities = Capacities::new(self.factor, self.owners.len() as u64, self.total_weight);
-        self.step_capacities(capacities);
-        let mut ranks: Vec<Rank> = self.owners.keys().map(|key| rank(*key)).collect();
-        ranks.sort_unstable();
-        for rank in ranks {
-            self.seat(rank, None, capacities);
+        for departure in self.departures.values_mut() {
+            departure.gone |= left.contains(&departure.from);
+        }
+        let capacities = self.capacities(self.owners.len() as u64);
+        self.step_capacities(&capacities);
+        for (rank, owner) in &mut self.owners {
+            let mut refused = |position: usize| _ = self.shelves[position].passed.insert(*rank);
+            let mut takes = |id| {
+                let room = self.loads.find_room(id, &capacities);
+                if room.is_none() {
+                    refused(self.loads.find(id).expect(KNOWN));
+                }
+                room.is_some()
+            };
+            let walk = replicated(&*self.inner).first_accepting(key_of(*rank), &mut takes);
+            let (node, _) = walk.expect(PLACED);
+            let position = self.loads.find(node).expect(KNOWN);
+            self.loads.increment(position);
+            self.shelves[position].held.insert(*rank);
+            let from = core::mem::replace(owner, node);
+            let gone = left.contains(&from);
+            if from != node || gone {
+                self.departures.entry(*rank).or_insert(Departure { from, gone });
+            }
         }
     }
 
     /// Takes over new capacities and returns the nodes whose own has changed.
-    fn step_capacities(&mut self, capacities: Capacities) -> Vec<NodeId> {
+    fn step_capacities(&mut self, capacities: &Capacities) -> Vec<NodeId> {
         let mut stepped = Vec::new();
         for (weight, class) in &mut self.weights {
             let capacity = capacities.of(*weight);
@@ -384,31 +390,29 @@ impl KeyStore {
     /// Every key finds a node: the keys on nodes are fewer than m, the capacities sum to at least
     /// c · m ≥ m, so some node has room; and it comes after `after`, for else the key would be
     /// waiting for it.
-    fn seat(&mut self, mut rank: Rank, mut after: Option<NodeId>, capacities: Capacities) {
+    fn seat(&mut self, mut rank: Rank, mut after: Option<NodeId>, capacities: &Capacities) {
         loop {
             let mut refused = Vec::new();
+            let mut has_room = false;
             let mut takes = |id: NodeId| {
                 if after.is_some() {
                     after = after.filter(|last| *last != id);
                     return false;
                 }
-                let shelf = &self.shelves[&id];
-                let taken = shelf.has_room(capacities) || shelf.held.last().is_some_and(|last| rank < *last);
+                has_room = self.loads.find_room(id, capacities).is_some();
+                let taken = has_room || self.shelf(id).held.last().is_some_and(|last| rank < *last);
                 if !taken {
                     refused.push(id);
                 }
                 taken
             };
-            let (node, _) = replicated(&*self.inner)
-                .first_accepting(key_of(rank), &mut takes)
-                .expect("a node has room, and the order holds every node");
+            let walk = replicated(&*self.inner).first_accepting(key_of(rank), &mut takes);
+            let (node, _) = walk.expect(PLACED);
             for id in refused {
                 self.shelf_mut(id).passed.insert(rank);
             }
-            self.settle(rank, node);
-            let shelf = self.shelf_mut(node);
-            let displaced = if shelf.has_room(capacities) { None } else { Some(shelf.bump()) };
-            self.shelf_mut(node).held.insert(rank);
+            let displaced = if has_room { None } else { Some(self.turn_away_last(node)) };
+            self.put(rank, node);
             let Some(next) = displaced else { return };
             (rank, after) = (next, Some(node));
         }
@@ -418,31 +422,21 @@ impl KeyStore {
     /// places that they leave, and so on, until nobody waits for a node with room.
     ///
     /// It ends, because every key that moves gets a node that it prefers.
-    fn refill(&mut self, node: NodeId, capacities: Capacities) {
+    fn refill(&mut self, node: NodeId, capacities: &Capacities) {
         let mut open = vec![node];
         while let Some(id) = open.pop() {
-            while self.shelves[&id].has_room(capacities) {
+            while self.loads.find_room(id, capacities).is_some() {
                 let Some(rank) = self.shelf_mut(id).passed.pop_first() else { break };
-                let key = key_of(rank);
-                let left = self.owners[&key];
-                let walked = self.walked_past(key, left);
+                let left = self.owners[&rank];
                 // The node itself is among them, and has forgotten the key already.
-                for passed in walked.into_iter().skip_while(|passed| *passed != id) {
-                    self.shelf_mut(passed).passed.remove(&rank);
+                let passed = self.walked_past(key_of(rank), left);
+                for beyond in passed.into_iter().skip_while(|passed| *passed != id) {
+                    self.shelf_mut(beyond).passed.remove(&rank);
                 }
-                self.shelf_mut(left).held.remove(&rank);
-                self.shelf_mut(id).held.insert(rank);
-                self.settle(rank, id);
+                self.take(rank, left);
+                self.put(rank, id);
                 open.push(left);
             }
-        }
-    }
-
-    /// Writes down a key's new owner, and the old one if it had one.
-    fn settle(&mut self, rank: Rank, node: NodeId) {
-        let key = key_of(rank);
-        if let Some(from) = self.owners.insert(key, node).filter(|from| *from != node) {
-            self.departures.entry(key).or_insert(Departure { from, gone: false });
         }
     }
 
@@ -458,26 +452,48 @@ impl KeyStore {
         passed
     }
 
-    fn is_overfull(&self, id: NodeId, capacities: Capacities) -> bool {
-        let shelf = &self.shelves[&id];
+    /// Puts a key on a node, and writes down where it was if it was on another.
+    fn put(&mut self, rank: Rank, node: NodeId) {
+        let position = self.loads.find(node).expect(KNOWN);
+        self.loads.increment(position);
+        self.shelves[position].held.insert(rank);
+        if let Some(from) = self.owners.insert(rank, node).filter(|from| *from != node) {
+            self.departures.entry(rank).or_insert(Departure { from, gone: false });
+        }
+    }
+
+    /// Takes a key off the node that holds it.
+    fn take(&mut self, rank: Rank, node: NodeId) {
+        let position = self.loads.find(node).expect(KNOWN);
+        self.loads.decrement(position);
+        self.shelves[position].held.remove(&rank);
+    }
+
+    /// Takes the last of its keys off a node, which it then has walked past.
+    fn turn_away_last(&mut self, node: NodeId) -> Rank {
+        let last = *self.shelf(node).held.last().expect("a node that turns a key away holds one");
+        self.take(last, node);
+        self.shelf_mut(node).passed.insert(last);
+        last
+    }
+
+    fn is_overfull(&self, id: NodeId, capacities: &Capacities) -> bool {
+        let slot = self.loads.at(self.loads.find(id).expect(KNOWN));
         // One key fewer would leave no room.
-        shelf.held.len().checked_sub(1).is_some_and(|fewer| !capacities.admit(fewer as u64, shelf.weight))
+        slot.load.checked_sub(1).is_some_and(|fewer| !capacities.admit(fewer, slot.weight))
+    }
+
+    fn shelf(&self, id: NodeId) -> &Shelf {
+        &self.shelves[self.loads.find(id).expect(KNOWN)]
     }
 
     fn shelf_mut(&mut self, id: NodeId) -> &mut Shelf {
-        self.shelves.get_mut(&id).expect("the inner placement answers with nodes it was given")
+        &mut self.shelves[self.loads.find(id).expect(KNOWN)]
     }
 }
 
-impl Shelf {
-    fn has_room(&self, capacities: Capacities) -> bool {
-        capacities.admit(self.held.len() as u64, self.weight)
-    }
+/// What the inner placement owes.
+const KNOWN: &str = "the inner placement answers with nodes it was given";
 
-    /// Turns the last of the keys away.
-    fn bump(&mut self) -> Rank {
-        let last = self.held.pop_last().expect("a node that turns a key away holds one");
-        self.passed.insert(last);
-        last
-    }
-}
+/// What [`KeyStore::seat`] shows.
+const PLACED: &str = "a node has room, and the order holds every node";

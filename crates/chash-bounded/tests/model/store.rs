@@ -1,6 +1,7 @@
 //! Keys that stay, against the definition evaluated from scratch after every call.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 use chash_bounded::{KeyError, KeyStore};
 use chash_core::{Change, Distributor, MembershipError, Node, NodeId, Probes};
@@ -85,7 +86,7 @@ impl Model {
     /// No owner differs from the one told, once the moves are told.
     fn take_moves(&mut self, store: &mut KeyStore) {
         let moves = store.take_moves();
-        assert!(moves.is_sorted_by_key(|step| step.key));
+        assert!(moves.is_sorted_by_key(|step| step.key.reverse_bits()));
         for step in &moves {
             assert_eq!(self.told.insert(step.key, step.to), Some(step.from));
         }
@@ -109,10 +110,9 @@ fn run(hundredths: u64, script: impl IntoIterator<Item = Op>) {
             Op::Insert(pick) => {
                 let key = pooled(pick);
                 let result = store.insert(key);
-                if model.told.contains_key(&key) {
-                    assert_eq!(result, Err(KeyError::DuplicateKey));
-                } else {
-                    model.told.insert(key, result.unwrap());
+                match model.told.entry(key) {
+                    Entry::Occupied(_) => assert_eq!(result, Err(KeyError::DuplicateKey)),
+                    Entry::Vacant(told) => _ = told.insert(result.unwrap()),
                 }
             }
             Op::Evict(pick) => {
