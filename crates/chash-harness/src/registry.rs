@@ -140,6 +140,12 @@ pub fn algorithm_spec(text: &str) -> Result<Spec, SpecError> {
     Spec::parse(text, &ALGORITHM_FAMILIES)
 }
 
+/// An algorithm spec with only what differs from the defaults.
+#[must_use]
+pub fn brief(spec: &Spec) -> String {
+    spec.brief(&ALGORITHM_FAMILIES)
+}
+
 /// Reads a workload spec.
 ///
 /// # Errors
@@ -176,6 +182,12 @@ pub fn algorithm(name: &str) -> &'static Algorithm {
 #[must_use]
 pub fn workload(name: &str) -> &'static WorkloadRow {
     WORKLOADS.iter().find(|row| row.name == name).unwrap_or_else(|| panic!("no workload {name}"))
+}
+
+/// The `key_hash` column: the function's name, with its seed if that is not 0.
+#[must_use]
+pub fn key_hash_label(spec: &Spec) -> String {
+    spec.brief(&KEY_HASHES)
 }
 
 /// The hasher of a key hash spec.

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use crate::exit::Failure;
+use crate::keys::Population;
 use crate::plan::{Plan, Show};
 use crate::table::Table;
 
@@ -16,10 +17,13 @@ mod summary;
 /// # Errors
 ///
 /// A file that cannot be read back.
-pub fn tables(plan: &Plan, dir: &Path) -> Result<Vec<Table>, Failure> {
+pub fn tables(plan: &Plan, population: &Population, dir: &Path) -> Result<Vec<Table>, Failure> {
     let files = Files { dir };
     match plan.show {
-        Show::Summary => summary::tables(plan, &files),
+        Show::Summary => {
+            let last = plan.workloads.last().map(|workload| population.workload_label(workload));
+            summary::tables(plan, &last.unwrap_or_default(), &files)
+        }
         Show::Scenario => scenario::tables(plan, &files),
         Show::Spread => spread::tables(plan, &files),
     }

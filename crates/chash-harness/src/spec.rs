@@ -222,6 +222,27 @@ impl Spec {
             .unwrap_or(run)
     }
 
+    /// The spec with only what differs from the defaults of its family: for tables that people read.
+    #[must_use]
+    pub fn brief(&self, families: &Families) -> String {
+        fn collect(spec: &Spec, prefix: &str, all: &[Family], parts: &mut Vec<String>) {
+            let family = all.iter().find(|family| family.name == spec.name);
+            let params = family.map_or(&[][..], |family| family.params);
+            for ((name, value), param) in spec.values.iter().zip(params) {
+                if canonical(param.kind, param.default).as_ref() != Some(value) {
+                    parts.push(format!("{prefix}{name}={value}"));
+                }
+                if let Some((_, inner)) = spec.inner.as_ref().filter(|(param, _)| param == name) {
+                    collect(inner, &format!("{prefix}{name}."), all, parts);
+                }
+            }
+        }
+        let mut parts = Vec::new();
+        collect(self, "", &(families.get)(), &mut parts);
+        let colon = if parts.is_empty() { "" } else { ":" };
+        format!("{}{colon}{}", self.name, parts.join(","))
+    }
+
     /// The spec of the placement inside, for `bounded`.
     ///
     /// # Panics
@@ -372,6 +393,15 @@ mod tests {
         let bounded = "bounded:factor=1.1,over=ring,over.vnodes=20,over.hash=xxh3,over.seed=run";
         assert_eq!(canonical("bounded:over.vnodes=20,factor=1.10"), bounded);
         assert_eq!(canonical(bounded), bounded);
+    }
+
+    #[test]
+    fn the_brief_form_leaves_defaults_out_and_reads_back() {
+        for text in ["ring", "ring:vnodes=7,hash=md5", "bounded:factor=2,over.vnodes=20", "null"] {
+            let spec = Spec::parse(text, &FAMILIES).unwrap();
+            assert_eq!(spec.brief(&FAMILIES), text);
+        }
+        assert_eq!(Spec::parse("ring:vnodes=0160", &FAMILIES).unwrap().brief(&FAMILIES), "ring");
     }
 
     #[test]

@@ -62,7 +62,10 @@ fn estimates_agree_with_the_allocator() {
             let (placement, usage) = chash_metrics::alloc::measure(|| build(&spec, &nodes, 7).unwrap());
             let live = usage.live_bytes as f64;
             // A kilobyte is allowed for what does not grow with the placement.
-            assert!((estimated - live).abs() <= 0.1 * live + 1024.0, "{spec}, {count} nodes: {estimated} and {live}");
+            assert!(
+                (estimated - live).abs() <= 0.1 * live + 1024.0,
+                "{spec}, {count} nodes: {estimated} and {live}"
+            );
             drop(placement);
         }
     }

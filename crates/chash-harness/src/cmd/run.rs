@@ -84,7 +84,7 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
     recorded.map_err(failed)?;
     if !args.quiet {
         print(
-            &show::tables(&plan, &dir)?
+            &show::tables(&plan, &population, &dir)?
                 .iter()
                 .map(|table| table.render(args.format))
                 .collect::<Vec<_>>()

@@ -310,7 +310,7 @@ impl Engine<'_> {
             run_id: self.run_id.to_owned(),
             algorithm: case.algorithm.name,
             config: case.algorithm.to_string(),
-            key_hash: self.plan.key_hash.to_string(),
+            key_hash: registry::key_hash_label(&self.plan.key_hash),
             nodes: case.list.nodes.len() as u64,
             weights: case.list.weights.clone(),
             workload: self.population.workload_label(group.workload),

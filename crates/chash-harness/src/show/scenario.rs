@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use super::{Files, Record, number, shown};
 use crate::exit::Failure;
 use crate::plan::Plan;
+use crate::registry;
 use crate::table::Table;
 
 /// Keys per server at every step, who took the keys of those that left, and what moved in all. First
@@ -22,14 +23,14 @@ pub(super) fn tables(plan: &Plan, files: &Files<'_>) -> Result<Vec<Table>, Failu
         let mine = |row: &&Record| row["config"] == config && row["scenario"] == plan.scenario_name;
         let flow: Vec<&Record> = flow.iter().filter(mine).collect();
         let movement: Vec<&Record> = movement.iter().filter(mine).collect();
-        tables.push(holdings(plan, &config, &flow));
-        tables.push(costs(plan, &config, &movement));
+        tables.push(holdings(plan, &registry::brief(spec), &flow));
+        tables.push(costs(plan, &registry::brief(spec), &movement));
     }
     Ok(tables)
 }
 
 /// A row for each server: its keys before the first step and after every one, and what it gained at each.
-fn holdings(plan: &Plan, config: &str, flow: &[&Record]) -> Table {
+fn holdings(plan: &Plan, algorithm: &str, flow: &[&Record]) -> Table {
     let steps = plan.steps.len();
     // By server: keys at each moment, and keys that came from others at each step.
     let mut servers: BTreeMap<&str, (Vec<u64>, Vec<u64>)> = BTreeMap::new();
@@ -51,7 +52,7 @@ fn holdings(plan: &Plan, config: &str, flow: &[&Record]) -> Table {
         headings.push(format!("after {step}"));
         headings.push("of them new".to_owned());
     }
-    let mut table = Table::new(format!("{config}: keys per server"), &[]);
+    let mut table = Table::new(format!("{algorithm}: keys per server"), &[]);
     table.headings = headings;
     for (server, (held, gained)) in servers {
         let mut row = vec![server.to_owned(), held[0].to_string()];
@@ -65,7 +66,7 @@ fn holdings(plan: &Plan, config: &str, flow: &[&Record]) -> Table {
 }
 
 /// A row for each step: keys moved, the least that could, those moved needlessly, and cache misses.
-fn costs(plan: &Plan, config: &str, movement: &[&Record]) -> Table {
+fn costs(plan: &Plan, algorithm: &str, movement: &[&Record]) -> Table {
     let headings = [
         "step",
         "keys moved",
@@ -77,7 +78,7 @@ fn costs(plan: &Plan, config: &str, movement: &[&Record]) -> Table {
         "servers gaining",
     ];
     let mut table = Table::new(
-        format!("{config}: what each step costs (a request misses where its key has moved)"),
+        format!("{algorithm}: what each step costs (a request misses where its key has moved)"),
         &headings,
     );
     for (row, step) in movement.iter().zip(&plan.steps) {

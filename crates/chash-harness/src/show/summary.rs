@@ -3,12 +3,13 @@
 use super::{Files, Record, mean, median, number, shown};
 use crate::exit::Failure;
 use crate::plan::Plan;
+use crate::registry;
 use crate::table::Table;
 
 const HEADINGS: &[&str] = &[
-    "config",
+    "algorithm",
     "keys max/mean",
-    "keys cv",
+    "cv",
     "requests max/mean",
     "add moves %",
     "needless %",
@@ -21,13 +22,12 @@ const HEADINGS: &[&str] = &[
 
 /// A table for each list of nodes. Means over repetitions (medians for times), under the last workload
 /// for requests and the first for times.
-pub(super) fn tables(plan: &Plan, files: &Files<'_>) -> Result<Vec<Table>, Failure> {
+pub(super) fn tables(plan: &Plan, hot: &str, files: &Files<'_>) -> Result<Vec<Table>, Failure> {
     let balance = files.read("balance")?;
     let movement = files.read("movement")?;
     let memory = files.read("memory")?;
     let latency = files.read("latency")?;
     let update = files.read("update")?;
-    let hot = plan.workloads.last().map(ToString::to_string).unwrap_or_default();
     let mut tables = Vec::new();
     for list in &plan.nodes {
         let nodes = list.nodes.len().to_string();
@@ -63,13 +63,10 @@ pub(super) fn tables(plan: &Plan, files: &Files<'_>) -> Result<Vec<Table>, Failu
                 [("mode", "throughput"), ("api", "single"), ("cache_state", "hot"), ("threads", "1")];
             let batch = [("mode", "throughput"), ("api", "batch"), ("cache_state", "hot"), ("threads", "1")];
             let row = vec![
-                shorten(&config),
+                registry::brief(spec),
                 shown(average(&balance, &[("load_kind", "keys")], "max_over_mean"), 3),
                 shown(average(&balance, &[("load_kind", "keys")], "cv"), 4),
-                shown(
-                    average(&balance, &[("load_kind", "requests"), ("workload", &hot)], "max_over_mean"),
-                    3,
-                ),
+                shown(average(&balance, &[("load_kind", "requests"), ("workload", hot)], "max_over_mean"), 3),
                 percent(average(&movement, &[("event", "add"), ("scenario", "single")], "moved_frac")),
                 percent(average(&movement, &[("event", "add"), ("scenario", "single")], "needless_frac")),
                 percent(average(
@@ -89,9 +86,4 @@ pub(super) fn tables(plan: &Plan, files: &Files<'_>) -> Result<Vec<Table>, Failu
         tables.push(table);
     }
     Ok(tables)
-}
-
-/// The spec without the parameters that say nothing.
-fn shorten(config: &str) -> String {
-    config.replace(",seed=run", "").replace(":seed=run", "").replace(",hash_bits=64", "")
 }
