@@ -1,12 +1,10 @@
 //! The search for a key's best node, on whatever the processor offers.
 //!
-//! There is one kernel for each question, in [`portable`], written so that compilers turn it into
-//! vector instructions. It is compiled for every processor of the target, and once more in each
-//! further file for those that have an extension. Integer operations, IEEE arithmetic and comparisons
-//! do not depend on the width of a vector, so every backend gives the same answers. Every cfg and
-//! every choice is in this file.
+//! [`portable`] is compiled everywhere and is the oracle; each further file is one instruction set.
+//! Integer operations, IEEE arithmetic and comparisons do not depend on the width of a vector, so every
+//! backend gives the same answers. Every cfg and every choice is in this file.
 
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", not(chash_portable)))]
 mod avx2;
 mod portable;
 
@@ -14,12 +12,11 @@ use chash_core::NodeId;
 
 use crate::candidates::Candidates;
 
-/// A compilation of the kernels that this processor can run: there is no other way to get one than to
-/// have asked.
+/// A way to search that this processor can run: there is no other way to get one than to have asked.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Backend {
     Portable,
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(all(target_arch = "x86_64", not(chash_portable)))]
     Avx2(avx2::Avx2),
 }
 
@@ -38,7 +35,7 @@ impl Backend {
     pub(crate) fn lookup(self, candidates: &Candidates, key: u64) -> NodeId {
         match self {
             Self::Portable => portable::lookup(candidates, key),
-            #[cfg(target_arch = "x86_64")]
+            #[cfg(all(target_arch = "x86_64", not(chash_portable)))]
             Self::Avx2(avx2) => avx2.lookup(candidates, key),
         }
     }
@@ -48,7 +45,7 @@ impl Backend {
     pub(crate) fn lookup_batch(self, candidates: &Candidates, keys: &[u64], out: &mut [NodeId]) {
         match self {
             Self::Portable => portable::lookup_batch(candidates, keys, out),
-            #[cfg(target_arch = "x86_64")]
+            #[cfg(all(target_arch = "x86_64", not(chash_portable)))]
             Self::Avx2(avx2) => avx2.lookup_batch(candidates, keys, out),
         }
     }

@@ -9,7 +9,7 @@ use crate::score::{HASH_BITS, Precision, Words, hash};
 /// Every backend that this machine can run.
 fn backends() -> Vec<Backend> {
     let mut backends = vec![Backend::Portable];
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(all(target_arch = "x86_64", not(chash_portable)))]
     backends.extend(avx2::Avx2::new().map(Backend::Avx2));
     backends
 }
