@@ -9,15 +9,23 @@ use crate::{LAWS, Subject, Verdict, digest};
 ///
 /// # Panics
 ///
-/// If it does, with every violation found; or if no law has this name.
+/// If it does, with the smallest violations found; or if no law has this name.
 pub fn enforce(law: &str, subject: &Subject<'_>) {
     let law = LAWS.iter().find(|candidate| candidate.name == law).expect("a law of LAWS");
     match (law.check)(subject) {
         Verdict::Passed => {}
         Verdict::NotApplicable(why) => println!("not applicable to {}: {why}", subject.name),
         Verdict::Failed(violations) => {
-            let list: Vec<String> = violations.iter().map(|violation| format!("- {violation}")).collect();
-            panic!("{} breaks `{}`\n({})\n{}", subject.name, law.name, law.summary, list.join("\n"));
+            let shown: Vec<String> =
+                violations.iter().take(5).map(|violation| format!("- {violation}")).collect();
+            panic!(
+                "{} breaks `{}`: {}\n{} cases, the smallest first:\n{}",
+                subject.name,
+                law.name,
+                law.summary,
+                violations.len(),
+                shown.join("\n")
+            );
         }
     }
 }
@@ -53,22 +61,17 @@ pub fn enforce_across_processes(test: &str, subject: &Subject<'_>) {
     }
 }
 
-/// Makes a module of tests of a placement, one for each law and one across processes: `conformance!(name, |seed, nodes| build)`.
+/// Makes a module of tests of a placement: one for each law, and one across processes.
 ///
-/// `build` is an expression of type `Result<impl Distributor + 'static, BuildError>`, with `seed: u64`
-/// and `nodes: &[Node]`. What capabilities cannot tell is said after a semicolon:
-///
-/// - `seeded = false`: there is no seed;
-/// - `shares_follow_weights = false`: shares follow weights only roughly, by design (rounded point
-///   counts, or a point hash cut so short that most points collide).
-///
-/// The test target must install the counting allocator of `chash-metrics`.
-///
-/// ```ignore
-/// chash_testkit::conformance!(ring, |seed, nodes| Ring::build(&Params { seed, ..Params::default() }, nodes));
-/// chash_testkit::conformance!(nginx, |_seed, nodes| Nginx::build(&Params::default(), nodes);
+/// ```text
+/// conformance!(ring, |seed, nodes| Ring::build(&Params { seed, ..Params::default() }, nodes));
+/// conformance!(nginx, |_seed, nodes| Nginx::build(&Params::default(), nodes);
 ///     seeded = false, shares_follow_weights = false);
 /// ```
+///
+/// The expression is of type `Result<impl Distributor + 'static, BuildError>`, with `seed: u64` and
+/// `nodes: &[Node]`. What capabilities cannot tell comes behind a semicolon, in the words of
+/// [`Subject`](crate::Subject). The test target installs the counting allocator of `chash-metrics`.
 #[macro_export]
 macro_rules! conformance {
     ($name:ident, |$seed:pat_param, $nodes:pat_param| $build:expr $(; $($fact:ident = $value:expr),+)?) => {
@@ -78,8 +81,8 @@ macro_rules! conformance {
 
             fn build(
                 $seed: u64,
-                $nodes: &[$crate::core::Node],
-            ) -> Result<Box<dyn $crate::core::Distributor>, $crate::core::BuildError> {
+                $nodes: &[$crate::reexport::Node],
+            ) -> Result<Box<dyn $crate::reexport::Distributor>, $crate::reexport::BuildError> {
                 let placement = $build?;
                 Ok(Box::new(placement))
             }

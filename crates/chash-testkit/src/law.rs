@@ -1,9 +1,14 @@
 //! What a law is, what it is asked of, and what it answers.
 
+use std::cell::Cell;
 use std::fmt;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::{AssertUnwindSafe, catch_unwind, set_hook, take_hook};
+use std::sync::Once;
 
 use chash_core::{BuildError, Capabilities, Distributor, Node};
+
+/// What builds a placement from a seed and nodes.
+pub type Builder<'a> = dyn Fn(u64, &[Node]) -> Result<Box<dyn Distributor>, BuildError> + Sync + 'a;
 
 /// A placement under test: how it is built, and the two facts that its capabilities cannot tell.
 #[derive(Clone, Copy)]
@@ -11,7 +16,7 @@ pub struct Subject<'a> {
     /// How reports call it.
     pub name: &'a str,
     /// Builds it with this seed and these nodes.
-    pub build: &'a (dyn Fn(u64, &[Node]) -> Result<Box<dyn Distributor>, BuildError> + Sync),
+    pub build: &'a Builder<'a>,
     /// Whether the seed chooses the table. False for deployed systems, which have none.
     pub seeded: bool,
     /// Whether a node's share, averaged over placements, is its fraction of the total weight. False
@@ -28,10 +33,7 @@ impl fmt::Debug for Subject<'_> {
 impl<'a> Subject<'a> {
     /// A subject with a seed, and with shares that follow the weights.
     #[must_use]
-    pub fn new(
-        name: &'a str,
-        build: &'a (dyn Fn(u64, &[Node]) -> Result<Box<dyn Distributor>, BuildError> + Sync),
-    ) -> Self {
+    pub fn new(name: &'a str, build: &'a Builder<'a>) -> Self {
         Self { name, build, seeded: true, shares_follow_weights: true }
     }
 
@@ -93,7 +95,7 @@ impl Law {
     /// [`check`](Self::check), where a panic of the placement is a violation.
     #[must_use]
     pub fn run(&self, subject: &Subject<'_>) -> Verdict {
-        catch_unwind(AssertUnwindSafe(|| (self.check)(subject))).unwrap_or_else(|payload| {
+        quietly(|| (self.check)(subject)).unwrap_or_else(|payload| {
             let message = payload
                 .downcast_ref::<String>()
                 .map(String::as_str)
@@ -140,12 +142,61 @@ pub(crate) fn each<C>(
     if violations.is_empty() { Ok(()) } else { Err(Exit::Failed(violations)) }
 }
 
+thread_local! {
+    /// Whether the panics of this thread are caught by [`quietly`].
+    static QUIET: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Catches a panic, without its message on standard error.
+pub(crate) fn quietly<T>(work: impl FnOnce() -> T) -> std::thread::Result<T> {
+    static HOOK: Once = Once::new();
+    HOOK.call_once(|| {
+        let usual = take_hook();
+        set_hook(Box::new(move |info| {
+            if !QUIET.get() {
+                usual(info);
+            }
+        }));
+    });
+    let outer = QUIET.replace(true);
+    let outcome = catch_unwind(AssertUnwindSafe(work));
+    QUIET.set(outer);
+    outcome
+}
+
 /// Returns a violation with this message from the enclosing function unless the condition holds.
 macro_rules! ensure {
     ($condition:expr, $($message:tt)+) => {
-        if !$condition {
-            return Err($crate::law::Violation::new(format!($($message)+)));
+        // A comparison with NaN is false, and so a violation.
+        let holds: bool = $condition;
+        if !holds {
+            return Err($crate::law::Violation::new(format!($($message)+)).into());
         }
     };
 }
 pub(crate) use ensure;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn unbuildable(_seed: u64, _nodes: &[Node]) -> Result<Box<dyn Distributor>, BuildError> {
+        Err(BuildError::NoNodes)
+    }
+
+    #[test]
+    fn a_panic_is_a_violation() {
+        let law = Law { name: "panics", summary: "", check: |subject| panic!("on {}", subject.name) };
+        let verdict = law.run(&Subject::new("purpose", &unbuildable));
+        assert_eq!(verdict, Verdict::Failed(vec![Violation::new("panicked: on purpose")]));
+    }
+
+    /// A refusal is never taken for a law that does not apply.
+    #[test]
+    fn what_cannot_be_built_breaks_every_law() {
+        for law in crate::LAWS {
+            let verdict = law.run(&Subject::new("unbuildable", &unbuildable));
+            assert!(matches!(verdict, Verdict::Failed(_)), "{}: {verdict:?}", law.name);
+        }
+    }
+}

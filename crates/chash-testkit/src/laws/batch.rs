@@ -1,12 +1,8 @@
 //! Many keys at once.
 
-use std::cell::Cell;
-use std::panic::{AssertUnwindSafe, catch_unwind, set_hook, take_hook};
-use std::sync::Once;
-
 use chash_core::NodeId;
 
-use crate::law::{Outcome, Subject, each, ensure};
+use crate::law::{Outcome, Subject, each, ensure, quietly};
 use crate::samples::{NOBODY, describe, few_keys, node_lists, one_list, random_keys};
 use crate::state::{difference, table};
 
@@ -41,25 +37,4 @@ pub(super) fn batch_refuses_unequal_lengths(subject: &Subject<'_>) -> Outcome {
         ensure!(outcome.is_err(), "{keys} keys with room for {answers} answers are accepted");
         Ok(())
     })
-}
-
-thread_local! {
-    static QUIET: Cell<bool> = const { Cell::new(false) };
-}
-
-/// Catches a panic that is expected, without its message on standard error.
-fn quietly(work: impl FnOnce()) -> std::thread::Result<()> {
-    static HOOK: Once = Once::new();
-    HOOK.call_once(|| {
-        let usual = take_hook();
-        set_hook(Box::new(move |info| {
-            if !QUIET.get() {
-                usual(info);
-            }
-        }));
-    });
-    QUIET.set(true);
-    let outcome = catch_unwind(AssertUnwindSafe(work));
-    QUIET.set(false);
-    outcome
 }

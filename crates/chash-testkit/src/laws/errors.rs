@@ -29,12 +29,11 @@ pub(super) fn builds_are_refused_exactly(subject: &Subject<'_>) -> Outcome {
         cases.push(("weights 0, 1", weigh([0, 1]), unsupported));
     }
     each(cases, |(what, nodes, expected)| {
-        match (subject.build)(0, &nodes) {
-            Ok(_) => ensure!(false, "{what}: accepted, instead of refused with {expected:?}"),
-            Err(error) => {
-                ensure!(error == expected, "{what}: refused with {error:?} instead of {expected:?}")
-            }
-        }
+        let outcome = (subject.build)(0, &nodes).map(|placement| placement.node_count());
+        ensure!(
+            outcome == Err(expected.clone()),
+            "{what}: the answer is {outcome:?} instead of {expected:?}"
+        );
         Ok(())
     })
 }
@@ -90,10 +89,9 @@ fn refused(
 fn only_one_counts(capabilities: &Capabilities) -> Vec<Vec<Node>> {
     let mut lists = vec![Node::numbered(1)];
     if capabilities.weighted && capabilities.max_nodes >= 2 {
+        // The one that can be chosen is the last of the first list and the first of the second.
         let mut two = Node::numbered(2);
         two[0].weight = 0;
-        two.reverse();
-        // The node that can be chosen is the first, and so not the last, of one list only.
         lists.push(two.clone());
         two.reverse();
         lists.push(two);
@@ -194,15 +192,10 @@ pub(super) fn apply_is_all_or_nothing(subject: &Subject<'_>) -> Outcome {
         let mut placement = subject.build(23, &nodes)?;
         refused(&mut *placement, &changes, expected, |placement| placement.apply(&changes))
     })?;
-    each([()], |()| {
-        let mut placement = subject.build(23, &nodes)?;
-        let before = State::of(&mut *placement, &few_keys(1));
-        let outcome = placement.apply(&[]);
-        ensure!(outcome.is_ok(), "no changes at all are refused: {outcome:?}");
-        ensure!(
-            State::of(&mut *placement, &few_keys(1)) == before,
-            "no changes at all changed the placement"
-        );
-        Ok(())
-    })
+    let mut placement = subject.build(23, &nodes)?;
+    let before = State::of(&mut *placement, &few_keys(1));
+    let outcome = placement.apply(&[]);
+    ensure!(outcome.is_ok(), "no changes at all are refused: {outcome:?}");
+    ensure!(State::of(&mut *placement, &few_keys(1)) == before, "no changes at all changed the placement");
+    Ok(())
 }

@@ -2,7 +2,7 @@
 
 use chash_core::{BuildError, MembershipError, Node};
 
-use crate::law::{Exit, Outcome, Subject, each, ensure};
+use crate::law::{Exit, Outcome, Subject, ensure};
 use crate::samples::few_keys;
 use crate::state::State;
 
@@ -16,30 +16,26 @@ pub(super) fn the_declared_maximum_binds(subject: &Subject<'_>) -> Outcome {
         return Err(Exit::NotApplicable(why));
     }
     let expected = MembershipError::CapacityExceeded { max };
-    each([()], |()| {
-        let nodes = Node::numbered(max + 1);
-        let (most, last) = (&nodes[..max as usize], &nodes[max as usize]);
-        match (subject.build)(24, &nodes) {
-            Ok(_) => ensure!(false, "{} nodes are accepted", max + 1),
-            Err(error) => ensure!(
-                error == BuildError::Membership(expected),
-                "{} nodes are refused with {error:?} instead of {expected:?}",
-                max + 1
-            ),
-        }
-        let mut full = subject.build(24, most)?;
-        if let [few @ .., one] = most
-            && !few.is_empty()
-        {
-            let mut grown = subject.build(24, few)?;
-            let outcome = grown.add(one);
-            ensure!(outcome.is_ok(), "growing to {max} answers {outcome:?}");
-            full = grown;
-        }
-        let before = State::of(&mut *full, &few_keys(1000));
-        let outcome = full.add(last);
-        ensure!(outcome == Err(expected), "adding one to {max} answers {outcome:?} instead of {expected:?}");
-        ensure!(State::of(&mut *full, &few_keys(1000)) == before, "a refused addition changed the placement");
-        Ok(())
-    })
+    let nodes = Node::numbered(max + 1);
+    let (most, last) = (&nodes[..max as usize], &nodes[max as usize]);
+    let outcome = (subject.build)(24, &nodes).map(|placement| placement.node_count());
+    ensure!(
+        outcome == Err(BuildError::Membership(expected)),
+        "building {} nodes answers {outcome:?} instead of {expected:?}",
+        max + 1
+    );
+    let mut full = subject.build(24, most)?;
+    if let [few @ .., one] = most
+        && !few.is_empty()
+    {
+        let mut grown = subject.build(24, few)?;
+        let outcome = grown.add(one);
+        ensure!(outcome.is_ok(), "growing to {max} answers {outcome:?}");
+        full = grown;
+    }
+    let before = State::of(&mut *full, &few_keys(1000));
+    let outcome = full.add(last);
+    ensure!(outcome == Err(expected), "adding one to {max} answers {outcome:?} instead of {expected:?}");
+    ensure!(State::of(&mut *full, &few_keys(1000)) == before, "a refused addition changed the placement");
+    Ok(())
 }

@@ -99,3 +99,26 @@ pub(super) fn lookups_do_not_allocate(subject: &Subject<'_>) -> Outcome {
         Ok(())
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use chash_core::BuildError;
+
+    use super::*;
+    use crate::law::verdict;
+    use crate::{Verdict, Violation};
+
+    /// The unit tests of this crate run without the counting allocator.
+    #[test]
+    fn a_program_that_does_not_count_fails() {
+        let build = |_, _: &[_]| Err(BuildError::NoNodes);
+        let subject = Subject::new("anything", &build);
+        for law in [footprint_matches_the_allocator, lookups_do_not_allocate] {
+            let Verdict::Failed(violations) = verdict(law(&subject)) else {
+                panic!("passed without counting")
+            };
+            let expected = "the counting allocator of chash-metrics is not this program's global allocator";
+            assert_eq!(violations, [Violation { what: expected.into() }]);
+        }
+    }
+}

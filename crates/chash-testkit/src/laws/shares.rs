@@ -56,7 +56,8 @@ pub(super) fn counts_follow_shares(subject: &Subject<'_>) -> Outcome {
         let counts = counts(&placement.lookup_all(&keys), &nodes);
         let shares: Vec<f64> = nodes.iter().map(|node| placement.key_share(node.id).unwrap_or(0.0)).collect();
         let Some(fit) = fit_to_shares(&counts, &shares) else { return Ok(()) };
-        if fit.p_value < level {
+        let fits = fit.p_value >= level;
+        if !fits {
             let total = keys.len() as f64;
             let excess = |place: &usize| (counts[*place] as f64 - shares[*place] * total).abs();
             let worst = (0..nodes.len()).max_by(|a, b| excess(a).total_cmp(&excess(b))).unwrap_or(0);

@@ -45,7 +45,7 @@ pub(crate) enum Quirk {
     ProbesForFreePositions,
 }
 
-const POINTS: u32 = 16;
+const POINTS: u32 = 12;
 
 /// Positions, each with the place of its node in the list.
 type Points = Vec<(u64, u32)>;
@@ -350,7 +350,7 @@ impl Distributor for Naive {
     }
 
     fn as_byte_keyed(&self) -> Option<&dyn ByteKeyed> {
-        (self.rule == Rule::Rendezvous).then_some(self)
+        (self.is_ring() || self.rule == Rule::Rendezvous).then_some(self)
     }
 
     fn as_load_aware(&mut self) -> Option<&mut dyn LoadAware> {
