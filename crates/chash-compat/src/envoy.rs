@@ -14,17 +14,18 @@
 mod bounded;
 mod tables;
 
-use chash_core::{BuildError, Capabilities, Disruption, KeyHasher, LoadAware, Order, Removal, Work};
+use chash_core::{BuildError, Capabilities, Disruption, KeyHasher, LoadAware, Order, Removal};
 use xxhash_rust::xxh64::xxh64;
 
 use self::bounded::Bounds;
-use self::tables::{maglev, ring, ring_size, weighted};
+pub use self::tables::Cluster;
+use self::tables::{Lookup, maglev, ring, ring_size, weighted};
 use crate::hash::murmur::murmur2_64_libstdcxx;
 use crate::params::{NO_YES, ParamSpec, SystemParams, Values, defaults};
 use crate::ring::Ring;
 use crate::row::require_some;
-use crate::slots::{MAX_TABLE_SIZE, Slots, is_prime};
-use crate::{Column, Compat, Deployed, ServerRow, Table};
+use crate::slots::{MAX_TABLE_SIZE, is_prime};
+use crate::{Column, Compat, Deployed, ServerRow};
 
 /// The largest ring that Envoy builds.
 const MAX_RING_SIZE: u64 = 8_388_608;
@@ -201,20 +202,6 @@ pub struct Server {
     used: bool,
 }
 
-/// Envoy's table for one cluster.
-#[derive(Clone, Debug)]
-pub struct Cluster {
-    lookup: Lookup,
-    /// What the bounded loads are reckoned from; without hosts if loads are not bounded.
-    bounds: Bounds,
-}
-
-#[derive(Clone, Debug)]
-enum Lookup {
-    RingHash(Ring<u64>),
-    Maglev(Slots),
-}
-
 impl Deployed for Envoy {
     const NAME: &'static str = "envoy";
     const SUMMARY: &'static str = "Envoy 1.40.0: RING_HASH, MAGLEV, hash_balance_factor";
@@ -301,45 +288,6 @@ impl Deployed for Envoy {
 
     fn as_load_aware(placement: &mut Compat<Self>) -> Option<&mut dyn LoadAware> {
         if placement.params.balance_factor.is_some() { Some(placement) } else { None }
-    }
-}
-
-impl Table for Cluster {
-    /// The first choice, whatever the loads.
-    fn find(&self, key: u64) -> u32 {
-        match &self.lookup {
-            Lookup::RingHash(ring) => ring.find(key),
-            Lookup::Maglev(slots) => slots.find(key),
-        }
-    }
-
-    fn work(&self, key: u64) -> Work {
-        match &self.lookup {
-            Lookup::RingHash(ring) => ring.work(key),
-            Lookup::Maglev(slots) => slots.work(key),
-        }
-    }
-
-    fn shares(&self, count: usize) -> Option<Vec<f64>> {
-        match &self.lookup {
-            Lookup::RingHash(ring) => ring.shares(count),
-            Lookup::Maglev(slots) => slots.shares(count),
-        }
-    }
-
-    fn coinciding_points(&self) -> usize {
-        match &self.lookup {
-            Lookup::RingHash(ring) => ring.coinciding_points(),
-            Lookup::Maglev(slots) => slots.coinciding_points(),
-        }
-    }
-
-    fn heap_bytes(&self) -> usize {
-        self.bounds.heap_bytes()
-            + match &self.lookup {
-                Lookup::RingHash(ring) => ring.heap_bytes(),
-                Lookup::Maglev(slots) => slots.heap_bytes(),
-            }
     }
 }
 

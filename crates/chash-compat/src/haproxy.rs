@@ -17,20 +17,23 @@
 
 mod bounded;
 mod key;
+mod table;
 
 use std::collections::BTreeSet;
 
-use chash_core::{BuildError, Capabilities, Disruption, KeyHasher, LoadAware, Order, Removal, Work};
+use chash_core::{BuildError, Capabilities, Disruption, KeyHasher, LoadAware, Order, Removal};
 
 use self::bounded::Bounds;
 pub use self::key::Balance;
+pub use self::table::Backend;
+use self::table::{Lookup, map};
 use crate::hash::bernstein::{djb2, full_hash, sdbm, wt6};
 use crate::hash::crc::crc32;
 use crate::params::{NO_YES, ParamSpec, SystemParams, Values, defaults};
 use crate::ring::{Ring, Tie};
 use crate::row::require_some;
 use crate::slots::Slots;
-use crate::{Column, Compat, Deployed, ServerRow, Table};
+use crate::{Column, Compat, Deployed, ServerRow};
 
 /// Points of a server for each unit of its weight.
 const POINTS_PER_WEIGHT: u32 = 16;
@@ -191,29 +194,6 @@ enum State {
     Backup,
 }
 
-/// HAProxy's table for one backend.
-#[derive(Clone, Debug)]
-pub struct Backend {
-    lookup: Lookup,
-    /// What the bounded loads are reckoned from; without servers if loads are not bounded.
-    bounds: Bounds,
-}
-
-#[derive(Clone, Debug)]
-enum Lookup {
-    Consistent(Ring<u32>),
-    MapBased(Slots),
-}
-
-/// The point nearest to a hash; of two at the same distance the one before it.
-fn nearest(ring: &Ring<u32>, hash: u32) -> usize {
-    let next = ring.at_or_after(hash);
-    let previous = ring.before(next);
-    let before = hash.wrapping_sub(ring.position(previous));
-    let after = ring.position(next).wrapping_sub(hash);
-    if before <= after { previous } else { next }
-}
-
 /// The numbers of the servers: those configured, and for each other one the smallest unused number that
 /// is at least its place in the list, counted from 1.
 fn ids(rows: &[ServerRow]) -> Result<Vec<u32>, BuildError> {
@@ -348,25 +328,6 @@ impl Deployed for Haproxy {
     }
 }
 
-/// The slots of the map: each goes to the server that has waited longest in proportion to its weight.
-fn map(weights: &[(u32, u32)]) -> Box<[u32]> {
-    let total: i64 = weights.iter().map(|(weight, _)| i64::from(*weight)).sum();
-    let mut scores = vec![0i64; weights.len()];
-    let slot = |_| {
-        let mut best = (0, i64::MIN);
-        for (at, (score, (weight, _))) in scores.iter_mut().zip(weights).enumerate() {
-            *score += i64::from(*weight);
-            let value = (*score + total) / total;
-            if value > best.1 {
-                best = (at, value);
-            }
-        }
-        scores[best.0] -= total;
-        weights[best.0].1
-    };
-    (0..total).map(slot).collect()
-}
-
 fn total_weight(servers: &[Server]) -> u64 {
     servers.iter().filter(|server| server.serves).map(|server| u64::from(server.weight)).sum()
 }
@@ -380,60 +341,6 @@ fn common_divisor(servers: &[Server]) -> u32 {
         }
         divisor
     })
-}
-
-impl Table for Backend {
-    /// The first choice, whatever the loads.
-    fn find(&self, key: u64) -> u32 {
-        match &self.lookup {
-            Lookup::Consistent(ring) => ring.owner(nearest(ring, key as u32)),
-            Lookup::MapBased(slots) => slots.find(key),
-        }
-    }
-
-    fn work(&self, key: u64) -> Work {
-        match &self.lookup {
-            Lookup::Consistent(ring) => ring.work(key),
-            Lookup::MapBased(slots) => slots.work(key),
-        }
-    }
-
-    /// Half of each gap between two points goes to either side, the odd middle to the one before.
-    fn shares(&self, count: usize) -> Option<Vec<f64>> {
-        match &self.lookup {
-            Lookup::Consistent(ring) => {
-                let mut values = vec![0u64; count];
-                for point in 0..ring.len() {
-                    let before = ring.before(point);
-                    let (start, end) = (ring.position(before), ring.position(point));
-                    // Of the positions start + 1 ..= end. A ring of one point spans them all.
-                    let gap = match end.wrapping_sub(start) {
-                        0 => 1 << 32,
-                        gap => u64::from(gap),
-                    };
-                    values[ring.owner(before) as usize] += gap / 2;
-                    values[ring.owner(point) as usize] += gap - gap / 2;
-                }
-                Some(values.into_iter().map(|values| values as f64 / 4_294_967_296.0).collect())
-            }
-            Lookup::MapBased(slots) => slots.shares(count),
-        }
-    }
-
-    fn coinciding_points(&self) -> usize {
-        match &self.lookup {
-            Lookup::Consistent(ring) => ring.coinciding_points(),
-            Lookup::MapBased(slots) => slots.coinciding_points(),
-        }
-    }
-
-    fn heap_bytes(&self) -> usize {
-        self.bounds.heap_bytes()
-            + match &self.lookup {
-                Lookup::Consistent(ring) => ring.heap_bytes(),
-                Lookup::MapBased(slots) => slots.heap_bytes(),
-            }
-    }
 }
 
 #[cfg(test)]
@@ -459,15 +366,6 @@ mod tests {
             let error = list[1].refused("id", "a number from 1 to 2147483647 that no other server has");
             assert_eq!(ids(&list), Err(error), "{wrong}");
         }
-    }
-
-    /// Points 100 (A) and 200 (B): a hash in the middle goes to the lower one.
-    #[test]
-    fn the_nearest_point_wins() {
-        let ring = Ring::new(vec![(100, 0), (200, 1)], Tie::First);
-        let owner = |hash| ring.owner(nearest(&ring, hash));
-        assert_eq!([140, 150, 151, 160].map(owner), [0, 0, 1, 1]);
-        assert_eq!([99, 201, u32::MAX].map(owner), [0, 1, 0]);
     }
 
     #[test]

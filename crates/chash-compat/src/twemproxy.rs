@@ -158,13 +158,16 @@ impl Deployed for Twemproxy {
     type Server = Server;
     type Table = RingOrSlots;
 
-    fn read(_: &Params, rows: &[ServerRow]) -> Result<Vec<Server>, BuildError> {
+    fn read(params: &Params, rows: &[ServerRow]) -> Result<Vec<Server>, BuildError> {
         // A weight of 0 is not accepted by twemproxy; here such a server is as good as not listed.
         let weight = |row: &ServerRow| row.node.weight;
         let listed = rows.iter().filter(|row| weight(row) > 0).count();
         let total: u64 = rows.iter().map(|row| u64::from(weight(row))).sum();
         require_some(listed > 0)?;
-        points::limit(total.max(160 * rows.len() as u64))?;
+        points::limit(match params.distribution {
+            Distribution::Ketama => 160 * listed as u64,
+            Distribution::Modula => total,
+        })?;
         rows.iter()
             .map(|row| {
                 let endpoint = Endpoint::of(row)?;

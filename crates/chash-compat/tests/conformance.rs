@@ -19,9 +19,10 @@ use chash_compat::sha1ring::{Sha1Ring32, Sha1Ring64};
 use chash_compat::spymemcached::Spymemcached;
 use chash_compat::twemproxy::Twemproxy;
 use chash_compat::uhashring::Uhashring;
-use chash_compat::{Compat, Deployed, SystemParams as _, Values};
-use chash_core::{Build as _, BuildError, Node};
+use chash_compat::{Compat, Deployed, ServerRow, SystemParams as _, Values};
+use chash_core::{Build as _, BuildError, Disruption, Distributor, Node};
 use chash_metrics::alloc::CountingAllocator;
+use chash_testkit::{Subject, enforce};
 
 #[global_allocator]
 static ALLOCATOR: CountingAllocator = CountingAllocator::new();
@@ -57,7 +58,7 @@ laws! {
     spymemcached: Spymemcached, [];
     uhashring: Uhashring, [("vnodes", "10")];
     uhashring_ketama: Uhashring, [("mode", "ketama")];
-    node_hashring: NodeHashring, [];
+    node_hashring: NodeHashring, [("vnode_count", "8")];
     redis: RedisCluster, [];
     cassandra: Cassandra, [("num_tokens", "4")];
     cassandra_random: Cassandra, [("num_tokens", "4"), ("partitioner", "random")];
@@ -70,13 +71,38 @@ laws! {
     sha1ring64: Sha1Ring64, [("points", "20")];
 }
 
+/// HAProxy where the configuration numbers every server: then the list's order is nothing, and only what
+/// must move moves. A node that is added has no number, so the laws about additions do not speak of it.
+#[test]
+fn haproxy_with_ids() {
+    let build = |_: u64, nodes: &[Node]| {
+        let row = |node: &Node| {
+            let number: u32 = node.name.strip_prefix("node-").map_or(0, |digits| digits.parse().unwrap());
+            ServerRow::new(node.clone()).with("id", (number + 1).to_string())
+        };
+        let rows = nodes.iter().map(row).collect();
+        let placement = Compat::<Haproxy>::from_rows(&Default::default(), rows)?;
+        let placement: Box<dyn Distributor> = Box::new(placement);
+        Ok(placement)
+    };
+    let subject = Subject::new("haproxy with ids", &build);
+    assert_eq!(build(0, &Node::numbered(3)).unwrap().capabilities().disruption, Disruption::Minimal);
+    for law in [
+        "answers_are_members",
+        "list_order_is_ignored",
+        "removals_move_keys_of_the_leaver_only",
+        "reweighting_moves_keys_of_that_node_only",
+    ] {
+        enforce(law, &subject);
+    }
+}
+
 /// Bounded loads, under every law but one: capacities here are not a factor of the fair share rounded
 /// up, which `capacities_follow_one_factor` asks for. HAProxy deals out whole slots so that they add up
 /// exactly, and Envoy lets a host take one more than its slots.
 mod bounded {
     use super::*;
-    use chash_core::Distributor;
-    use chash_testkit::{LAWS, Subject, enforce};
+    use chash_testkit::LAWS;
 
     type Outcome = Result<Box<dyn Distributor>, BuildError>;
 

@@ -1,10 +1,67 @@
-//! Building the ring and the Maglev table, in the program's own double precision.
+//! The ring and the Maglev table, built in the program's own double precision.
 
+use chash_core::Work;
 use xxhash_rust::xxh64::xxh64;
 
+use super::bounded::Bounds;
 use super::{Params, Server};
+use crate::Table;
 use crate::ring::{Ring, Tie};
 use crate::slots::{Filling, Preference, Slots, exact_choice};
+
+/// Envoy's table for one cluster.
+#[derive(Clone, Debug)]
+pub struct Cluster {
+    pub(super) lookup: Lookup,
+    /// What the bounded loads are reckoned from; without hosts if loads are not bounded.
+    pub(super) bounds: Bounds,
+}
+
+/// The two ways of finding a host.
+#[derive(Clone, Debug)]
+pub(super) enum Lookup {
+    RingHash(Ring<u64>),
+    Maglev(Slots),
+}
+
+impl Table for Cluster {
+    /// The first choice, whatever the loads.
+    fn find(&self, key: u64) -> u32 {
+        match &self.lookup {
+            Lookup::RingHash(ring) => ring.find(key),
+            Lookup::Maglev(slots) => slots.find(key),
+        }
+    }
+
+    fn work(&self, key: u64) -> Work {
+        match &self.lookup {
+            Lookup::RingHash(ring) => ring.work(key),
+            Lookup::Maglev(slots) => slots.work(key),
+        }
+    }
+
+    fn shares(&self, count: usize) -> Option<Vec<f64>> {
+        match &self.lookup {
+            Lookup::RingHash(ring) => ring.shares(count),
+            Lookup::Maglev(slots) => slots.shares(count),
+        }
+    }
+
+    fn coinciding_points(&self) -> usize {
+        match &self.lookup {
+            Lookup::RingHash(ring) => ring.coinciding_points(),
+            Lookup::Maglev(slots) => slots.coinciding_points(),
+        }
+    }
+
+    fn heap_bytes(&self) -> usize {
+        self.bounds.heap_bytes()
+            + match &self.lookup {
+                Lookup::RingHash(ring) => ring.heap_bytes(),
+                Lookup::Maglev(slots) => slots.heap_bytes(),
+            }
+    }
+}
 
 /// A host in use: what was read of it, its index in the list, and its share of the weight.
 type Host<'a> = (&'a Server, u32, f64);

@@ -2,7 +2,8 @@
 
 use chash_core::{LoadAware, MembershipError, NodeId, Probes};
 
-use super::{Haproxy, Lookup, POINTS_PER_WEIGHT, Server, nearest};
+use super::table::{Lookup, nearest};
+use super::{Haproxy, POINTS_PER_WEIGHT, Server};
 use crate::Compat;
 
 /// What the limits are reckoned from.
