@@ -254,9 +254,8 @@ impl FileKeys {
             let number = keys.insert(key, count, || hasher.hash_key(key));
             let number =
                 number.map_err(|error: DistinctKeysError| Failure::Input(format!("{path}: {error}")))?;
-            if sample.len() < SAMPLE && count > 0 {
-                sample.push(keys.hashes()[number as usize]);
-            }
+            let copies = count.min((SAMPLE - sample.len()) as u64) as usize;
+            sample.resize(sample.len() + copies, keys.hashes()[number as usize]);
             Ok(())
         })?;
         if keys.is_empty() {

@@ -43,8 +43,8 @@ impl NodeSource {
 pub struct NodeSet {
     /// The nodes in list order, labelled 0, 1, 2, …
     pub nodes: Vec<Node>,
-    /// Where they come from: `equal` for a count or for weights that are all the same, otherwise the
-    /// file's base name and the hash of its content. It fills the `weights` column.
+    /// The `weights` column: `equal` where every weight is 1, otherwise the file's base name and the hash of
+    /// its content.
     pub weights: String,
     /// Whether the nodes have names of their own, so that their placement is not drawn again for
     /// each repetition.
@@ -146,7 +146,8 @@ impl NodeSet {
             .iter()
             .map(|node| format!("{:?}:{}:{:?}", node.name, node.weight, self.columns.get(&*node.name)))
             .collect();
-        format!("{}:{:016x}", self.nodes.len(), xxh3_64(rows.join("\n").as_bytes()))
+        let named = if self.named { "named" } else { "numbered" };
+        format!("{} {named} {:016x}", self.nodes.len(), xxh3_64(rows.join("\n").as_bytes()))
     }
 
     fn parse(path: &Path, content: &[u8]) -> Result<Self, NodesError> {
@@ -229,7 +230,7 @@ impl NodeSet {
             ));
         }
         let base = path.file_name().map_or(String::new(), |name| name.to_string_lossy().into_owned());
-        let equal = list.nodes.iter().all(|node| node.weight == list.nodes[0].weight);
+        let equal = list.nodes.iter().all(|node| node.weight == 1);
         list.weights = if equal { "equal".to_owned() } else { format!("{base}@{:016x}", xxh3_64(content)) };
         Ok(list)
     }

@@ -494,7 +494,7 @@ impl Plan {
         self.metrics.iter().any(|at| std::ptr::eq(METRICS[*at], metric))
     }
 
-    /// Everything that decides the deterministic files, as one text: what `run_id` is a hash of.
+    /// The resolved plan as one text: what `run_id` is a hash of.
     ///
     /// Paths, `jobs`, `show` and the output folder are not in it; file contents are, as hashes.
     #[must_use]
@@ -505,7 +505,7 @@ impl Plan {
         let metrics: Vec<&str> = self.metrics.iter().map(|at| METRICS[*at].name).collect();
         serde_json::json!({
             "schema": schema_version, "seed": self.seed, "reps": self.reps, "algorithms": algorithms,
-            "nodes": nodes, "keys": key_source, "key_format": self.key_format,
+            "nodes": nodes, "keys": key_source, "key_format": self.key_format, "key_encoding": self.key_encoding, "key_layout": self.key_layout,
             "key_hash": self.key_hash.to_string(), "requests": self.requests, "workloads": workloads,
             "metrics": metrics, "filter": self.filter, "scenario": self.scenario_name, "steps": self.steps,
             "timing": self.timing,

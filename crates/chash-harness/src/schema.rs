@@ -25,7 +25,7 @@ pub const IDENTITY: &[Column] = &[
     Column::integer("requests", "requests", "requests drawn from the keys"),
     Column::integer("seed", "", "the run's seed"),
     Column::integer("rep", "", "repetition, from 0"),
-    Column::text("status", "ok, unsupported, failed or timeout"),
+    Column::text("status", "ok, unsupported or failed"),
     Column::text("message", "why, where the status is not ok"),
 ];
 

@@ -21,8 +21,9 @@ pub fn tables(plan: &Plan, population: &Population, dir: &Path) -> Result<Vec<Ta
     let files = Files { dir };
     match plan.show {
         Show::Summary => {
-            let last = plan.workloads.last().map(|workload| population.workload_label(workload));
-            summary::tables(plan, &last.unwrap_or_default(), &files)
+            let labels: Vec<String> =
+                plan.workloads.iter().map(|workload| population.workload_label(workload)).collect();
+            summary::tables(plan, [&labels[0], &labels[labels.len() - 1]], &files)
         }
         Show::Scenario => scenario::tables(plan, &files),
         Show::Spread => spread::tables(plan, &files),

@@ -15,7 +15,7 @@ use tempfile::tempdir;
 const SMALL: &str = "--nodes 5 --nodes w.csv --keys 2000 --requests 3000 --reps 2 --quiet";
 
 /// Files that must not differ between runs.
-const DETERMINISTIC: [&str; 5] = ["balance", "node_load", "movement", "bounded", "work"];
+const DETERMINISTIC: [&str; 6] = ["balance", "node_load", "movement", "flow", "bounded", "work"];
 
 fn weighted(dir: &Path) {
     fs::write(dir.join("w.csv"), "name,weight\n\"a,b\",1\nc,3\nd,0\ne,2\n").unwrap();
@@ -97,11 +97,13 @@ fn every_file_keeps_its_schema() {
 fn deterministic_files_are_the_same_bytes_on_any_number_of_threads() {
     let dir = tempdir().unwrap();
     weighted(dir.path());
+    let story = "[scenario]\nname = \"story\"\nsteps = [\"add x 2\", \"remove c\"]\n";
+    fs::write(dir.path().join("story.toml"), story).unwrap();
     let metrics = DETERMINISTIC.map(|name| format!("--metric {name}")).join(" ");
-    run_in(dir.path(), "one", &format!("{SMALL} {metrics} --jobs 1"));
-    run_in(dir.path(), "two", &format!("{SMALL} {metrics} --jobs 2"));
-    run_in(dir.path(), "again/below", &format!("{SMALL} {metrics} --jobs 7"));
-    run_in(dir.path(), "other", &format!("{SMALL} {metrics} --jobs 2 --seed 2"));
+    run_in(dir.path(), "one", &format!("story.toml {SMALL} {metrics} --jobs 1"));
+    run_in(dir.path(), "two", &format!("story.toml {SMALL} {metrics} --jobs 2"));
+    run_in(dir.path(), "again/below", &format!("story.toml {SMALL} {metrics} --jobs 7"));
+    run_in(dir.path(), "other", &format!("story.toml {SMALL} {metrics} --jobs 2 --seed 2"));
     for name in DETERMINISTIC {
         let read = |run: &str| fs::read(dir.path().join(run).join(format!("{name}.csv"))).unwrap();
         assert!(read("one") == read("two"), "{name} depends on --jobs");

@@ -54,7 +54,7 @@ const COLUMNS: &[Column] = &[
     Column::real(
         "max_over_mean_random",
         "",
-        "Expected largest x_i if every key went to node i with probability pi_i independently, keeping its count: exact for equal counts (independent binomials), else the mean of 64 seeded assignments; empty above 10^7 keys with different counts.",
+        "Expected largest x_i if every key went to node i with probability pi_i independently, keeping its count: exact for equal counts (independent binomials), else the mean of 64 seeded assignments; empty for different counts above 10^7 keys, and for requests that are not counted by key.",
     ),
     Column::real("min_over_mean", "", "Smallest x_i."),
     Column::real("p99_over_mean", "", "The ceil(0.99*N)-th smallest x_i."),

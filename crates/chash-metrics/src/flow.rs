@@ -36,7 +36,12 @@ fn run(case: &Case<'_>) -> Result<Vec<Observation>, MetricError> {
     for (step, events::Step { event, changes }) in (1u64..).zip(&case.scenario.steps) {
         case.check_cancelled()?;
         let before = placement.clone();
-        placement.apply(changes).map_err(|refusal| MetricError::Unsupported(refusal.to_string()))?;
+        let label = || vec![case.scenario.name.as_str().into(), step.into(), (*event).into()];
+        if let Err(refusal) = placement.apply(changes) {
+            // The steps behind it have nothing to start from.
+            rows.push(Observation::unsupported(label(), COLUMNS, refusal));
+            break;
+        }
         let after = events::apply(&nodes, changes);
         let names: BTreeMap<NodeId, &str> =
             nodes.iter().chain(&after).map(|node: &Node| (node.id, &*node.name)).collect();
@@ -47,9 +52,9 @@ fn run(case: &Case<'_>) -> Result<Vec<Observation>, MetricError> {
                 .ok_or_else(|| MetricError::Failed(format!("{id} is not the id of a node")))
         };
         for (from, to, amount) in Flow::between(case.keys, before, placement.clone()).pairs() {
-            let label = [case.scenario.name.as_str().into(), step.into(), (*event).into()];
-            let pair = [name(from)?.into(), name(to)?.into(), amount.keys.into(), amount.requests.into()];
-            rows.push(Observation::ok([label.as_slice(), &pair].concat()));
+            let mut row = label();
+            row.extend([name(from)?.into(), name(to)?.into(), amount.keys.into(), amount.requests.into()]);
+            rows.push(Observation::ok(row));
         }
         nodes = after;
     }
@@ -67,8 +72,9 @@ pub struct Flow {
 pub struct Amount {
     /// Distinct keys.
     pub keys: u64,
-    /// Requests for them.
-    pub requests: u64,
+    /// Requests for them; `None` where a stream has requests of its own that the placement cannot place
+    /// (see [`place`](crate::place)).
+    pub requests: Option<u64>,
 }
 
 impl Flow {
@@ -79,17 +85,19 @@ impl Flow {
         let (mut before, mut after) = (Placer::new(before, total), Placer::new(after, total));
         let mut flow = Self::default();
         keys.for_each_block(&mut |block| {
-            let (Some(old), Some(new)) = (before.place(&block), after.place(&block)) else { return };
+            let (Some(old), Some(new)) = (before.place(&block), after.place(&block)) else {
+                flow.pairs.values_mut().for_each(|amount| amount.requests = None);
+                return;
+            };
             for (at, pair) in old.iter().copied().zip(new.iter().copied()).enumerate() {
-                let amount = flow.pairs.entry(pair).or_default();
-                match block.counts {
-                    Counts::Distinct(counts) => {
-                        amount.keys += 1;
-                        amount.requests += counts[at];
-                    }
-                    Counts::DistinctOnly => amount.keys += 1,
-                    Counts::Requests => amount.requests += 1,
-                }
+                let amount = flow.pairs.entry(pair).or_insert(Amount { keys: 0, requests: Some(0) });
+                let (keys, requests) = match block.counts {
+                    Counts::Distinct(counts) => (1, counts[at]),
+                    Counts::DistinctOnly => (1, 0),
+                    Counts::Requests => (0, 1),
+                };
+                amount.keys += keys;
+                amount.requests = amount.requests.map(|sum| sum + requests);
             }
         });
         flow

@@ -24,6 +24,7 @@
 //! - Other work on the machine lengthens samples and never shortens them: compare medians or minima.
 //! - `cold` also evicts the code of the lookup; a third-level cache may still hold the placement; and the first
 //!   lookups of a small placement warm it for the rest.
+//! - A placement that counts loads is asked while it holds nothing: its walks past full nodes are not in here.
 //! - `dependent` adds an exclusive-or and an and to every lookup, which `null` pays too.
 //! - With several threads the first lookups of a sample may run before all threads have begun.
 

@@ -1,9 +1,8 @@
 //! How timings are taken: the clock, and every bound of a timing measurement.
 //!
 //! A measurement is bounded twice, by a count of samples and by time, so that neither a fast nor a
-//! slow placement can make a run too short to mean anything or too long to wait for. The defaults fit the
-//! quick preset: about 0.2 s a case for [`latency`](crate::latency), 0.2 s for
-//! [`latency_percentiles`](crate::latency_percentiles) and 0.2 s for [`update`](crate::update).
+//! slow placement can make a run too short to mean anything or too long to wait for. The defaults are
+//! those of someone who measures a few placements by hand; a plan brings bounds of its own.
 
 use std::collections::BTreeMap;
 use std::sync::OnceLock;

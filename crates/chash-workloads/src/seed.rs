@@ -23,8 +23,6 @@ pub struct Seed(pub u64);
 #[repr(u64)]
 #[non_exhaustive]
 pub enum Stream {
-    /// Key bytes and their hashes.
-    Keys = 1,
     /// Which key each request asks for.
     Requests = 2,
     /// Which keys are the popular ones.
@@ -80,8 +78,7 @@ mod tests {
 
     use super::*;
 
-    const STREAMS: [Stream; 6] = [
-        Stream::Keys,
+    const STREAMS: [Stream; 5] = [
         Stream::Requests,
         Stream::Permutation,
         Stream::Placement,
@@ -97,7 +94,6 @@ mod tests {
         assert_eq!(
             firsts,
             [
-                0x2f32_a784_96c6_7c60,
                 0xb28c_4c30_d302_532e,
                 0x5238_0601_0949_1893,
                 0x7209_949b_df4f_2159,

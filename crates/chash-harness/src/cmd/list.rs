@@ -80,7 +80,7 @@ fn paragraphs(table: &Table) -> String {
             .map(|(name, cost)| format!("{name} {cost}"))
             .collect();
         for part in row[3]
-            .split("; ")
+            .split(" | ")
             .chain([row[4].as_str(), &costs.join(", "), &row[8]])
             .filter(|part| !part.is_empty())
         {
@@ -97,7 +97,7 @@ fn heading(kind: &str) -> String {
 fn params(params: &[ParamSpec]) -> String {
     let describe =
         |param: &ParamSpec| format!("{}={} ({}): {}", param.name, param.default, param.kind, param.meaning);
-    params.iter().map(describe).collect::<Vec<_>>().join("; ")
+    params.iter().map(describe).collect::<Vec<_>>().join(" | ")
 }
 
 /// What a placement with default parameters declares of itself.

@@ -114,9 +114,9 @@ fn servers(flow: &Flow, change: &Change) -> Table {
             continue;
         }
         rows[from.index()][0] += amount.keys;
-        rows[from.index()][4] += amount.requests;
+        rows[from.index()][4] += amount.requests.unwrap_or(0);
         rows[to.index()][1] += amount.keys;
-        rows[to.index()][5] += amount.requests;
+        rows[to.index()][5] += amount.requests.unwrap_or(0);
         if change.is_needless(from, to) {
             rows[from.index()][3] += amount.keys;
         }
@@ -166,7 +166,16 @@ fn write_flow(path: &Path, flow: &Flow, change: &Change) -> Result<(), Failure> 
     let mut table = Table::new("", &["from", "to", "keys", "requests"]);
     for (from, to, amount) in flow.pairs() {
         let names = [change.name(from).to_owned(), change.name(to).to_owned()];
-        table.rows.push([&names[..], &[amount.keys.to_string(), amount.requests.to_string()]].concat());
+        table.rows.push(
+            [
+                &names[..],
+                &[
+                    amount.keys.to_string(),
+                    amount.requests.map_or(String::new(), |requests| requests.to_string()),
+                ],
+            ]
+            .concat(),
+        );
     }
     write_whole(path, table.render(crate::args::Format::Csv).as_bytes())
         .map_err(|error| Failure::output(&format!("--flow {}", path.display()), &error))

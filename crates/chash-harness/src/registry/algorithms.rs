@@ -58,9 +58,9 @@ pub static ALGORITHMS: &[Algorithm] = &[
         ],
         role: Role::Placement,
         replicated: true,
-        theory: |spec| match spec.integer::<u64>("ring_size") {
-            0 => (ShareTheory::Ring { vnodes: spec.integer("vnodes") }, MoveTheory::Minimal),
-            // Every node's points change with the number of nodes.
+        theory: |spec| match (spec.integer("ring_size"), spec.integer("hash_bits")) {
+            (0u64, 64u32) => (ShareTheory::Ring { vnodes: spec.integer("vnodes") }, MoveTheory::Minimal),
+            // Points that coincide go to the smallest name; the points of a fixed size change with the nodes.
             _ => (ShareTheory::Unknown, MoveTheory::Unknown),
         },
         rough_lookup_ns: |_, nodes| 6.0 + nodes as f64 / 1000.0,
@@ -112,7 +112,11 @@ pub static ALGORITHMS: &[Algorithm] = &[
         name: "jump",
         summary: "jump consistent hash: a few jumps to a bucket, no table",
         source: "Lamping, Veach, arXiv 1406.2294, 2014",
-        complexity: Complexity { lookup: "O(log N)", memory: "O(1), and the list of nodes", change: "O(1)" },
+        complexity: Complexity {
+            lookup: "O(log N)",
+            memory: "O(1), and the list of nodes",
+            change: "O(1), and the index of names",
+        },
         params: &[SEED],
         role: Role::Placement,
         replicated: false,
@@ -137,7 +141,11 @@ pub static ALGORITHMS: &[Algorithm] = &[
         ],
         role: Role::Placement,
         replicated: true,
-        theory: |_| (ShareTheory::Even, MoveTheory::Minimal),
+        theory: |spec| match spec.integer("hash_bits") {
+            32u32 => (ShareTheory::Even, MoveTheory::Minimal),
+            // Ties go to the smallest name.
+            _ => (ShareTheory::Unknown, MoveTheory::Unknown),
+        },
         rough_lookup_ns: |_, nodes| 10.0 + nodes as f64,
         estimate: |spec, nodes| Rendezvous::estimate_bytes(&rendezvous_params(spec, 0), nodes),
         build: |spec, nodes, seed| boxed::<Rendezvous>(&rendezvous_params(spec, seed), nodes),
@@ -181,7 +189,7 @@ pub static ALGORITHMS: &[Algorithm] = &[
         name: "random",
         summary: "baseline: ideal independent assignment, drawn again for every set of nodes",
         source: "the multinomial floor of balance",
-        complexity: Complexity { lookup: "O(1)", memory: "O(N)", change: "O(N)" },
+        complexity: Complexity { lookup: "O(log N)", memory: "O(N)", change: "O(N)" },
         params: &[SEED],
         role: Role::Placement,
         replicated: false,

@@ -22,6 +22,7 @@ use super::estimate;
 use super::output::{Identity, Table};
 use super::progress::Progress;
 use crate::keys::{KeyError, Population};
+use crate::nodes::NodeSet;
 use crate::plan::{self, Plan};
 use crate::registry::{self, METRICS, Role};
 
@@ -113,7 +114,7 @@ impl Engine<'_> {
         for group in groups(self.plan) {
             let cases: Vec<CaseSpec<'_>> = cases(self.plan, group, timings).collect();
             if !cases.is_empty() {
-                self.group(group, &cases, &pool, &mut tables, tally)?;
+                self.group(group, &cases, timings, &pool, &mut tables, tally)?;
             }
         }
         for (_, table) in tables {
@@ -130,7 +131,9 @@ impl Engine<'_> {
             return Ok(());
         };
         let prepared = self.population.prepare(self.plan, group)?;
-        let case = CaseSpec { group, algorithm: &spec, list: &self.plan.nodes[0], metric: latency };
+        // Its cost does not depend on the nodes, and it takes no weights.
+        let list = NodeSet::numbered(10);
+        let case = CaseSpec { group, algorithm: &spec, list: &list, metric: latency };
         let random = RandomReference::default();
         let rows = self.measure(&case, prepared.stream(), prepared.request_sample(), &random);
         let rows = rows.ok_or(RunError::Interrupted)?;
@@ -138,11 +141,13 @@ impl Engine<'_> {
         Ok(())
     }
 
-    /// Measures the cases of a group, the longest first, and writes their rows in plan order.
+    /// Measures the cases of a group and writes their rows in plan order; the deterministic ones on the
+    /// pool, the longest first.
     fn group(
         &self,
         group: Group<'_>,
         cases: &[CaseSpec<'_>],
+        timings: bool,
         pool: &rayon::ThreadPool,
         tables: &mut [(&'static str, Table)],
         tally: &mut Tally,
@@ -167,68 +172,46 @@ impl Engine<'_> {
                 estimate::case(case, &self.plan.timing, keys.key_count(), keys.request_count()).time_ns
             })
             .collect();
+        let mut writer = InOrder {
+            engine: self,
+            group,
+            cases,
+            keys,
+            tables,
+            tally,
+            waiting: vec![None; cases.len()],
+            next: 0,
+        };
+        let mut accept = |at: usize, rows: Option<Vec<Observation>>| {
+            let rows = rows.ok_or(RunError::Interrupted)?;
+            self.progress.advance((estimates[at] / 1e3) as u64);
+            writer.accept(at, rows)
+        };
+        let sample = prepared.request_sample();
+        if timings {
+            // Nothing beside a measurement, not even the writing of the rows before it.
+            return (0..cases.len()).try_for_each(|at| {
+                accept(at, self.measure(&cases[at], keys, sample, random_of(&cases[at])))
+            });
+        }
         let mut order: Vec<usize> = (0..cases.len()).collect();
         order.sort_by(|a, b| estimates[*b].total_cmp(&estimates[*a]));
-
         let (sender, results) = mpsc::channel();
         pool.in_place_scope_fifo(|scope| {
             for at in order {
-                let sender = sender.clone();
-                let case = &cases[at];
-                let random = random_of(case);
-                let (prepared, keys) = (&prepared, keys);
+                let (sender, case, random) = (sender.clone(), &cases[at], random_of(&cases[at]));
                 scope.spawn_fifo(move |_| {
-                    let rows = self.measure(case, keys, prepared.request_sample(), random);
                     // The receiver is gone only after a file could not be written.
-                    let _ = sender.send((at, rows));
+                    let _ = sender.send((at, self.measure(case, keys, sample, random)));
                 });
             }
             drop(sender);
-            let written = self.collect(group, cases, keys, &estimates, &results, tables, tally);
+            let written = results.into_iter().try_for_each(|(at, rows)| accept(at, rows));
             if written.is_err() {
                 self.cancelled.store(true, Ordering::Relaxed);
             }
             written
         })
-    }
-
-    #[expect(clippy::too_many_arguments, reason = "the pieces of one loop of `group`")]
-    fn collect(
-        &self,
-        group: Group<'_>,
-        cases: &[CaseSpec<'_>],
-        keys: &dyn KeyStream,
-        estimates: &[f64],
-        results: &mpsc::Receiver<(usize, Option<Vec<Observation>>)>,
-        tables: &mut [(&'static str, Table)],
-        tally: &mut Tally,
-    ) -> Result<(), RunError> {
-        let mut waiting: Vec<Option<Vec<Observation>>> = vec![None; cases.len()];
-        let mut next = 0;
-        for (at, rows) in results {
-            let Some(rows) = rows else { return Err(RunError::Interrupted) };
-            self.progress.advance((estimates[at] / 1e3) as u64);
-            waiting[at] = Some(rows);
-            while let Some(rows) = waiting.get_mut(next).and_then(Option::take) {
-                let case = &cases[next];
-                let identity = self.identity(group, case, keys);
-                let table = tables.iter_mut().find(|(name, _)| *name == case.metric.name);
-                let (_, table) = table.expect("a phase opens the table of each of its metrics");
-                for observation in &rows {
-                    match &observation.outcome {
-                        Outcome::Ok => tally.ok += 1,
-                        Outcome::Unsupported(_) => tally.unsupported += 1,
-                        Outcome::Failed(why) => {
-                            tally.failed += 1;
-                            self.progress.warn(&format!("chash: failed: {case}: {why}"));
-                        }
-                    }
-                    table.write(&identity, observation).map_err(|error| self.output_error(error))?;
-                }
-                next += 1;
-            }
-        }
-        Ok(())
     }
 
     /// The rows of a case; `None` if the run was interrupted meanwhile.
@@ -323,6 +306,45 @@ impl Engine<'_> {
 
     fn output_error(&self, source: io::Error) -> RunError {
         RunError::Output { path: self.dir.display().to_string(), source }
+    }
+}
+
+/// Writes the rows of a group in the order of its cases, in whatever order they come.
+struct InOrder<'a> {
+    engine: &'a Engine<'a>,
+    group: Group<'a>,
+    cases: &'a [CaseSpec<'a>],
+    keys: &'a dyn KeyStream,
+    tables: &'a mut [(&'static str, Table)],
+    tally: &'a mut Tally,
+    /// Rows whose turn has not come.
+    waiting: Vec<Option<Vec<Observation>>>,
+    /// The case whose turn it is.
+    next: usize,
+}
+
+impl InOrder<'_> {
+    fn accept(&mut self, at: usize, rows: Vec<Observation>) -> Result<(), RunError> {
+        self.waiting[at] = Some(rows);
+        while let Some(rows) = self.waiting.get_mut(self.next).and_then(Option::take) {
+            let case = &self.cases[self.next];
+            let identity = self.engine.identity(self.group, case, self.keys);
+            let table = self.tables.iter_mut().find(|(name, _)| *name == case.metric.name);
+            let (_, table) = table.expect("a phase opens the table of each of its metrics");
+            for observation in &rows {
+                match &observation.outcome {
+                    Outcome::Ok => self.tally.ok += 1,
+                    Outcome::Unsupported(_) => self.tally.unsupported += 1,
+                    Outcome::Failed(why) => {
+                        self.tally.failed += 1;
+                        self.engine.progress.warn(&format!("chash: failed: {case}: {why}"));
+                    }
+                }
+                table.write(&identity, observation).map_err(|error| self.engine.output_error(error))?;
+            }
+            self.next += 1;
+        }
+        Ok(())
     }
 }
 

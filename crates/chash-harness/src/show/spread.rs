@@ -27,7 +27,7 @@ pub(super) fn tables(plan: &Plan, files: &Files<'_>) -> Result<Vec<Table>, Failu
         headings.extend(&hashes);
         let title = format!(
             "Spread of key-space shares on a ring of {nodes} nodes: root mean square cv over {} placements, \
-             and its 99 % interval around the exact sqrt((N-1)/(NV+1))",
+             and its 99 % interval (none below 10 placements), beside the exact sqrt((N-1)/(NV+1))",
             plan.reps
         );
         let mut table = Table::new(title, &headings);

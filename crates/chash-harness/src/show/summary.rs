@@ -22,7 +22,7 @@ const HEADINGS: &[&str] = &[
 
 /// A table for each list of nodes. Means over repetitions (medians for times), under the last workload
 /// for requests and the first for times.
-pub(super) fn tables(plan: &Plan, hot: &str, files: &Files<'_>) -> Result<Vec<Table>, Failure> {
+pub(super) fn tables(plan: &Plan, [first, hot]: [&str; 2], files: &Files<'_>) -> Result<Vec<Table>, Failure> {
     let balance = files.read("balance")?;
     let movement = files.read("movement")?;
     let memory = files.read("memory")?;
@@ -59,9 +59,20 @@ pub(super) fn tables(plan: &Plan, hot: &str, files: &Files<'_>) -> Result<Vec<Ta
                 median(pick(rows, filters, column).into_iter())
             };
             let percent = |value: Option<f64>| shown(value.map(|fraction| fraction * 100.0), 2);
-            let single =
-                [("mode", "throughput"), ("api", "single"), ("cache_state", "hot"), ("threads", "1")];
-            let batch = [("mode", "throughput"), ("api", "batch"), ("cache_state", "hot"), ("threads", "1")];
+            let single = [
+                ("mode", "throughput"),
+                ("api", "single"),
+                ("cache_state", "hot"),
+                ("threads", "1"),
+                ("workload", first),
+            ];
+            let batch = [
+                ("mode", "throughput"),
+                ("api", "batch"),
+                ("cache_state", "hot"),
+                ("threads", "1"),
+                ("workload", first),
+            ];
             let row = vec![
                 registry::brief(spec),
                 shown(average(&balance, &[("load_kind", "keys")], "max_over_mean"), 3),
