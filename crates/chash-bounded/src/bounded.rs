@@ -124,7 +124,7 @@ impl Bounded {
     /// The same after a change of the weights or of the expected total. O(N) if one is expected.
     fn bind_anew(&mut self) {
         self.capacities = Capacities::new(self.factor, self.expected, self.loads.total_weight());
-        self.places = if self.expected > 0 { self.loads.places(&&self.capacities) } else { 0 };
+        self.places = if self.expected > 0 { self.loads.places(&self.capacities) } else { 0 };
         self.bind();
     }
 

@@ -177,7 +177,7 @@ pub struct RunArgs {
     /// Only cases whose line in --dry-run contains this text
     #[arg(long, value_name = "TEXT")]
     pub filter: Option<String>,
-    /// Directory for the CSVs [default: results/<date>-<preset>]
+    /// Directory for the CSVs [default: results/DATE-PRESET]
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// Print the cases with estimates of time and memory, and end

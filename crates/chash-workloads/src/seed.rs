@@ -78,13 +78,8 @@ mod tests {
 
     use super::*;
 
-    const STREAMS: [Stream; 5] = [
-        Stream::Requests,
-        Stream::Permutation,
-        Stream::Placement,
-        Stream::Events,
-        Stream::Sampling,
-    ];
+    const STREAMS: [Stream; 5] =
+        [Stream::Requests, Stream::Permutation, Stream::Placement, Stream::Events, Stream::Sampling];
 
     /// This and the next test: computed by a second implementation of the module's definition, written in
     /// another language and checked against the published outputs of xoshiro256++ for the state 1, 2, 3, 4.
