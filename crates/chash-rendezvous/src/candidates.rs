@@ -130,6 +130,7 @@ impl Candidates {
 
     /// Its rank: arrivals are positive, and positive doubles are ordered as their bits; at equal
     /// weights the complement of the hash is in the same order and costs no logarithm.
+    #[inline]
     pub(crate) fn rank(&self, key: Words, place: usize) -> Rank {
         if self.equal_weights {
             Rank(u64::from(!self.hash(key, place)))
@@ -140,6 +141,7 @@ impl Candidates {
 
     /// Its rank if that is below the limit, which is another candidate's rank. A logarithm is taken only
     /// where a bound cannot tell.
+    #[inline]
     pub(crate) fn rank_below(&self, key: Words, place: usize, limit: Rank) -> Option<Rank> {
         if !self.equal_weights {
             let bound = self.precision.bound(self.hash(key, place), self.scaled_means[place]);

@@ -178,13 +178,14 @@ impl Distributor for Rendezvous {
 impl Replicated for Rendezvous {
     /// O(N + k·log k·log(N/k)) for k = `out.len()`, with a heap of at most k entries.
     fn replicas(&self, key: u64, out: &mut [NodeId]) -> usize {
+        let key = Words::of_key(key);
         let wanted = out.len().min(self.candidates.len());
-        let mut first: BinaryHeap<(Rank, u32)> = BinaryHeap::with_capacity(wanted);
-        for place in 0..self.candidates.len() {
-            if first.len() < wanted {
-                first.push((self.candidates.rank(Words::of_key(key), place), place as u32));
-            } else if let Some(mut last) = first.peek_mut()
-                && let Some(rank) = self.candidates.rank_below(Words::of_key(key), place, last.0)
+        let mut first: BinaryHeap<(Rank, u32)> =
+            (0..wanted).map(|place| (self.candidates.rank(key, place), place as u32)).collect();
+        for place in wanted..self.candidates.len() {
+            let Some((limit, _)) = first.peek() else { break };
+            if let Some(rank) = self.candidates.rank_below(key, place, *limit)
+                && let Some(mut last) = first.peek_mut()
             {
                 *last = (rank, place as u32);
             }
