@@ -13,3 +13,8 @@ pub mod schema;
 pub mod show;
 pub mod spec;
 pub mod table;
+
+/// The README's example is tested with the crate's own.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+pub struct WorkspaceReadme;

@@ -37,7 +37,7 @@ impl RunRecord {
         Self {
             schema_version: SCHEMA_VERSION,
             run_id: run_id.to_owned(),
-            command_line: std::env::args().collect(),
+            command_line: command_line(),
             preset: plan.preset.clone(),
             seed: plan.seed,
             plan: serde_json::from_str(fingerprint).unwrap_or_default(),
@@ -67,4 +67,9 @@ impl RunRecord {
         text.push(b'\n');
         write_whole(&dir.join("run.json"), &text)
     }
+}
+
+/// The command as it was given; of the program only its name, since a path says nothing about the run.
+fn command_line() -> Vec<String> {
+    std::iter::once("chash".to_owned()).chain(std::env::args().skip(1)).collect()
 }
