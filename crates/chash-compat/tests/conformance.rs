@@ -47,8 +47,10 @@ laws! {
     ingress_nginx: IngressNginx, [];
     haproxy: Haproxy, [];
     haproxy_map: Haproxy, [("hash_type", "map-based")];
+    haproxy_bounded: Haproxy, [("balance_factor", "125")];
     envoy_ring: Envoy, [];
     envoy_maglev: Envoy, [("policy", "maglev"), ("table_size", "2039")];
+    envoy_bounded: Envoy, [("policy", "maglev"), ("table_size", "2039"), ("balance_factor", "125")];
     libketama: Libketama, [];
     libmemcached: Libmemcached, [];
     libmemcached_ketama: Libmemcached, [("distribution", "ketama")];
@@ -94,36 +96,5 @@ fn haproxy_with_ids() {
         "reweighting_moves_keys_of_that_node_only",
     ] {
         enforce(law, &subject);
-    }
-}
-
-/// Bounded loads, under every law but one: capacities here are not a factor of the fair share rounded
-/// up, which `capacities_follow_one_factor` asks for. HAProxy deals out whole slots so that they add up
-/// exactly, and Envoy lets a host take one more than its slots.
-mod bounded {
-    use super::*;
-    use chash_testkit::LAWS;
-
-    type Outcome = Result<Box<dyn Distributor>, BuildError>;
-
-    fn enforce_all(name: &str, build: &(dyn Fn(u64, &[Node]) -> Outcome + Sync)) {
-        let mut subject = Subject::new(name, build);
-        subject.seeded = false;
-        subject.shares_follow_weights = false;
-        for law in LAWS.iter().filter(|law| law.name != "capacities_follow_one_factor") {
-            enforce(law.name, &subject);
-        }
-    }
-
-    #[test]
-    fn haproxy() {
-        let given = [("balance_factor", "125")];
-        enforce_all("haproxy, bounded", &|_, nodes| Ok(Box::new(built::<Haproxy>(&given, nodes)?)));
-    }
-
-    #[test]
-    fn envoy() {
-        let given = [("policy", "maglev"), ("table_size", "2039"), ("balance_factor", "125")];
-        enforce_all("envoy, bounded", &|_, nodes| Ok(Box::new(built::<Envoy>(&given, nodes)?)));
     }
 }
