@@ -52,6 +52,8 @@ fn key_of(rank: Rank) -> u64 {
 /// definition, ⌈·⌉ on every node, so those of all nodes of one weight step at once: such a step,
 /// one in W/(c·w) arrivals, visits all these nodes, and a key that leaves and returns just there
 /// may move one key of each of them. To see which weights step is O(distinct weights) a call.
+/// With few points a node and c near 1 walks and chains are long, and to fill a store one key after the
+/// other takes long: [`with_keys`](Self::with_keys) places many at once.
 /// Nodes that join, leave or change weight move O(m/(N·ε²)) keys in expectation, and recompute
 /// everything: O(m log m) and m walks. Memory is O(m · mean probes).
 ///
@@ -156,17 +158,36 @@ impl KeyStore {
     ///
     /// As for [`Bounded::new`](crate::Bounded::new).
     pub fn new(factor: Factor, nodes: &[Node], inner: Box<dyn Distributor>) -> Result<Self, BuildError> {
+        Self::with_keys(factor, nodes, inner, [])
+    }
+
+    /// A store of these keys; one given twice is present once.
+    ///
+    /// The same as inserting them one by one into an empty store, in O(N log N + m log m) and m walks.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Bounded::new`](crate::Bounded::new).
+    pub fn with_keys(
+        factor: Factor,
+        nodes: &[Node],
+        inner: Box<dyn Distributor>,
+        keys: impl IntoIterator<Item = u64>,
+    ) -> Result<Self, BuildError> {
         check_inner(nodes, &*inner)?;
+        // Any node will do before the first placement.
+        let owners = keys.into_iter().map(|key| (rank(key), nodes[0].id)).collect();
         let mut store = Self {
             factor,
             inner,
             loads: Loads::new(nodes),
             shelves: Vec::new(),
             weights: BTreeMap::new(),
-            owners: BTreeMap::new(),
+            owners,
             departures: BTreeMap::new(),
         };
         store.rebuild(&BTreeSet::new());
+        store.departures.clear();
         Ok(store)
     }
 

@@ -227,6 +227,19 @@ fn what_is_undone_leaves_no_trace() {
 }
 
 #[test]
+fn keys_given_at_once_are_as_inserted() {
+    let one_by_one = filled(110, 7, 100);
+    let inner = NaiveRing::new(three_points, &Node::numbered(7));
+    let keys = (0..100).chain(0..10).rev().map(pooled);
+    let at_once = KeyStore::with_keys(factor(110), &Node::numbered(7), Box::new(inner), keys);
+    let mut at_once = at_once.unwrap();
+    assert_eq!(at_once.take_moves(), []);
+    assert!(at_once.iter().eq(one_by_one.iter()));
+    at_once.evict(pooled(3)).unwrap();
+    assert_eq!(at_once.insert(pooled(3)), Ok(one_by_one.owner(pooled(3)).unwrap()));
+}
+
+#[test]
 fn a_refused_change_changes_nothing() {
     let mut store = filled(110, 3, 50);
     store.take_moves();
