@@ -312,7 +312,7 @@ mod tests {
             .collect()
     }
 
-    /// The counts that `known-faults` lists.
+    /// Equal hosts get more points than the minimum asks for, and a light one beside a heavy one gets few or none.
     #[test]
     fn the_ring_size_depends_on_the_hosts() {
         assert_eq!(points(&Params::default(), &[1; 5]), [205; 5]);

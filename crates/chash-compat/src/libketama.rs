@@ -99,8 +99,7 @@ impl Deployed for Libketama {
 mod tests {
     use super::*;
 
-    /// The counts that `known-faults` lists: 40 digests for 7 equal servers, 39 for 61 and 122, and small
-    /// shares that round to nothing.
+    /// 40 digests for equal servers, but 39 for 61 and 122 of them, and small shares that round to nothing.
     #[test]
     fn rounds_as_the_library_does() {
         for servers in 1..=128u64 {

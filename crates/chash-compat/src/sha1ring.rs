@@ -1,4 +1,4 @@
-//! The two SHA-1 rings that this project's own source documents describe; no deployed program.
+//! Two rings on SHA-1 as tutorials describe them; no deployed program.
 //!
 //! One reads the first four bytes of SHA-1 as a little-endian number of 32 bits and names its points
 //! `node#VNi`; the other reads the last eight bytes as a signed big-endian number of 64 bits and names
@@ -28,14 +28,14 @@ const POINTS: &[ParamSpec] =
 /// The parameters of the 32-bit ring.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Params32 {
-    /// Points of a node; 150 in the document.
+    /// Points of a node; 150 by default.
     pub points: u32,
 }
 
 /// The parameters of the 64-bit ring.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Params64 {
-    /// Points of a node; 150 as in the other document.
+    /// Points of a node; 150 by default.
     pub points: u32,
 }
 
