@@ -118,8 +118,8 @@ fn points_of<P>(
 
 impl Deployed for Sha1Ring32 {
     const NAME: &'static str = "sha1ring32";
-    const SUMMARY: &'static str = "the source document's ring of 32 bits of SHA-1";
-    const SOURCE: &'static str = "Karger et al. 1997, as the project's first source document describes it";
+    const SUMMARY: &'static str = "a tutorial's ring: 32 bits of SHA-1, little-endian";
+    const SOURCE: &'static str = "Karger et al. 1997, as tutorials describe it";
     const COMPLEXITY: &'static str = "lookup O(log(V N)), 8 bytes a point, V = 150 points a node";
     const COLUMNS: &'static [Column] = &[];
 
@@ -147,8 +147,8 @@ impl Deployed for Sha1Ring32 {
 
 impl Deployed for Sha1Ring64 {
     const NAME: &'static str = "sha1ring64";
-    const SUMMARY: &'static str = "the source document's ring of 64 signed bits of SHA-1";
-    const SOURCE: &'static str = "Karger et al. 1997, as the project's second source document describes it";
+    const SUMMARY: &'static str = "a tutorial's ring: 64 bits of SHA-1, big-endian, signed";
+    const SOURCE: &'static str = "Karger et al. 1997, as tutorials describe it";
     const COMPLEXITY: &'static str = "lookup O(log(V N)), 12 bytes a point, V = 150 points a node";
     const COLUMNS: &'static [Column] = &[];
 
