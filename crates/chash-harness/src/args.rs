@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-use crate::plan::{CountOrText, NodeItem, Patch, TimingPatch};
+use crate::plan::{CountOrText, NodeItem, Patch, PlanError, TimingPatch};
 
 /// A laboratory for consistent hashing: place keys, compare placements, measure them.
 #[derive(Debug, Parser)]
@@ -174,6 +174,9 @@ pub struct RunArgs {
     /// Bytes touched before a cold sample; 0 is 8 times the second-level cache
     #[arg(long)]
     pub cold_bytes: Option<u64>,
+    /// Any setting of a plan in its TOML form, for example 'timing.samples = 3'; repeat for several
+    #[arg(long, value_name = "KEY = VALUE")]
+    pub set: Vec<String>,
     /// Only cases whose line in --dry-run contains this text
     #[arg(long, value_name = "TEXT")]
     pub filter: Option<String>,
@@ -234,8 +237,11 @@ impl KeyArgs {
 
 impl RunArgs {
     /// These flags as a layer of a plan.
-    #[must_use]
-    pub fn patch(&self) -> Patch {
+    ///
+    /// # Errors
+    ///
+    /// A `--set` that is no setting.
+    pub fn patch(&self) -> Result<Patch, PlanError> {
         let given = |list: &Vec<String>| (!list.is_empty()).then(|| list.clone());
         let keys = self.keys.patch();
         // A key file brings its own requests, unless something else is asked for.
@@ -243,7 +249,7 @@ impl RunArgs {
         let workloads = given(&self.workload).or_else(|| from_file.then(|| vec!["file".to_owned()]));
         let timing = TimingPatch { cold_bytes: self.cold_bytes, ..TimingPatch::default() };
         let nodes = given(&self.nodes).map(|list| list.into_iter().map(NodeItem::Text).collect());
-        Patch {
+        let flags = Patch {
             preset: self.preset.clone(),
             seed: self.seed,
             reps: self.reps,
@@ -256,6 +262,7 @@ impl RunArgs {
             jobs: self.jobs,
             timing,
             ..keys
-        }
+        };
+        self.set.iter().try_fold(flags, |below, text| Ok(below.overlaid(Patch::parse("--set", text)?)))
     }
 }

@@ -203,6 +203,7 @@ fn every_mistake_is_one_line_that_says_what_and_where() {
         ("run plan.toml", 2, &["plan.toml, line 2, column 1", "repz"]),
         ("run type.toml", 2, &["type.toml, line 1", "expected a whole number"]),
         ("run missing.toml", 2, &["missing.toml"]),
+        ("run --set timing.sample=3", 2, &["--set, line 1, column 8", "unknown field `sample`"]),
         ("run --out used", 2, &["used", "a run is there already"]),
         ("run --nodes 4000000000 --algorithm ring", 2, &["memory", "GiB"]),
         ("verify --filter nothing-like-this", 2, &["nothing-like-this"]),
@@ -298,7 +299,7 @@ fn verify_passes_and_says_what_does_not_apply() {
 #[test]
 fn dry_run_prints_the_cases_and_writes_nothing() {
     let dir = tempdir().unwrap();
-    let output = chash(dir.path(), "run --dry-run --nodes 10 --reps 1 --filter ring");
+    let output = chash(dir.path(), "run --dry-run --nodes 10 --set reps=1 --filter ring");
     assert!(output.status.success());
     let text = stdout(&output);
     assert!(text.lines().filter(|line| line.starts_with("balance ring:")).count() >= 2, "{text}");

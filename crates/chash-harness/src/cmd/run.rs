@@ -37,7 +37,8 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
         return print(REFERENCE);
     }
     let file = args.plan.as_deref().map_or(Ok(Patch::default()), Patch::read).map_err(Failure::input)?;
-    let plan = Plan::resolve(file, args.patch()).map_err(Failure::input)?;
+    let flags = args.patch().map_err(Failure::input)?;
+    let plan = Plan::resolve(file, flags).map_err(Failure::input)?;
     let population = Population::read(&plan, args.quiet)?;
     let jobs = if plan.jobs == 0 { machine::cores() } else { plan.jobs as usize };
     let work = Work::of(&plan, &population)?;

@@ -114,8 +114,14 @@ impl Table {
 pub fn write_whole(path: &Path, content: &[u8]) -> io::Result<()> {
     let mut part = path.as_os_str().to_owned();
     part.push(".part");
-    let mut file = File::create(&part)?;
-    file.write_all(content)?;
-    file.sync_all()?;
-    fs::rename(&part, path)
+    let write = || {
+        let mut file = File::create(&part)?;
+        file.write_all(content)?;
+        file.sync_all()?;
+        fs::rename(&part, path)
+    };
+    write().inspect_err(|_| {
+        // There is no row to keep in half of it; if it cannot be removed either, the first error says why.
+        let _ = fs::remove_file(&part);
+    })
 }

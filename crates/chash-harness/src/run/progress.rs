@@ -1,11 +1,17 @@
 //! Progress on a terminal: what share of the estimated work is done, at what rate, and for how long still.
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::fmt::Write;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
 /// A progress bar in estimated work, or nothing where nobody looks.
 #[derive(Clone, Debug)]
 pub struct Progress {
     bar: ProgressBar,
+    /// Cases done.
+    cases: Arc<AtomicU64>,
 }
 
 impl Progress {
@@ -14,11 +20,18 @@ impl Progress {
     pub fn new(units: u64, quiet: bool) -> Self {
         let target = if quiet { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
         let bar = ProgressBar::with_draw_target(Some(units), target);
-        let style = ProgressStyle::with_template(
-            "{elapsed_precise} {wide_bar} {percent:>3}% {per_sec} eta {eta} {msg}",
-        );
-        bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
-        Self { bar }
+        let cases = Arc::new(AtomicU64::new(0));
+        let done = Arc::clone(&cases);
+        let rate = move |state: &ProgressState, out: &mut dyn Write| {
+            let per_second = done.load(Ordering::Relaxed) as f64 / state.elapsed().as_secs_f64().max(1e-3);
+            // A bar that cannot be drawn is not worth failing for.
+            let _ = write!(out, "{per_second:.1} cases/s");
+        };
+        let template = "{elapsed_precise} {bar:30} {percent:>3}%  {rate}  {eta} left  {wide_msg}";
+        if let Ok(style) = ProgressStyle::with_template(template) {
+            bar.set_style(style.with_key("rate", rate));
+        }
+        Self { bar, cases }
     }
 
     /// Says what is under way.
@@ -26,8 +39,9 @@ impl Progress {
         self.bar.set_message(what);
     }
 
-    /// So much of the estimated work is done.
+    /// A case of so many units of estimated work is done.
     pub fn advance(&self, units: u64) {
+        self.cases.fetch_add(1, Ordering::Relaxed);
         self.bar.inc(units);
     }
 
