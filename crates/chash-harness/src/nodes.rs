@@ -12,6 +12,37 @@ use crate::run::machine;
 /// Bytes of a numbered node with its name, and of the copy that a placement keeps.
 const NODE_BYTES: u64 = 96;
 
+/// What a file says of its nodes beyond name and weight: texts by node name and column.
+pub type Columns = BTreeMap<String, BTreeMap<String, String>>;
+
+/// Nodes to build a placement of. Nodes that are in no file, as those that join later, have no columns.
+#[derive(Clone, Copy, Debug)]
+pub struct Listed<'a> {
+    /// The nodes, in list order.
+    pub nodes: &'a [Node],
+    /// Their further columns, by name: deployed systems read them.
+    pub columns: &'a Columns,
+}
+
+impl<'a> From<&'a [Node]> for Listed<'a> {
+    fn from(nodes: &'a [Node]) -> Self {
+        static NONE: Columns = Columns::new();
+        Self { nodes, columns: &NONE }
+    }
+}
+
+impl<'a> From<&'a Vec<Node>> for Listed<'a> {
+    fn from(nodes: &'a Vec<Node>) -> Self {
+        Self::from(nodes.as_slice())
+    }
+}
+
+impl<'a> From<&'a NodeSet> for Listed<'a> {
+    fn from(set: &'a NodeSet) -> Self {
+        set.with(&set.nodes)
+    }
+}
+
 /// A node list as a user gives it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NodeSource {
@@ -50,7 +81,7 @@ pub struct NodeSet {
     /// each repetition.
     pub named: bool,
     /// Columns beyond `name` and `weight`, by node name and column.
-    pub columns: BTreeMap<String, BTreeMap<String, String>>,
+    pub columns: Columns,
 }
 
 /// Why a node list was refused.
@@ -106,6 +137,12 @@ impl NodeSet {
                 Self::parse(path, &text)
             }
         }
+    }
+
+    /// Nodes, some of them perhaps changed or new, with the columns of this list.
+    #[must_use]
+    pub fn with<'a>(&'a self, nodes: &'a [Node]) -> Listed<'a> {
+        Listed { nodes, columns: &self.columns }
     }
 
     /// `count` nodes of weight 1, named by number.

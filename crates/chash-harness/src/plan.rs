@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::nodes::{NodeSet, NodeSource, NodesError};
-use crate::registry::{ALGORITHMS, METRICS};
+use crate::registry::METRICS;
 use crate::spec::{Spec, SpecError, choices};
 
 /// The presets: their names and their text.
@@ -349,13 +349,7 @@ impl Plan {
 
         let mut algorithms = Vec::new();
         for text in need("algorithms", patch.algorithms)? {
-            if text == "*" {
-                for name in ALGORITHMS.iter().map(|algorithm| algorithm.name) {
-                    algorithms.push(crate::registry::algorithm_spec(name)?);
-                }
-            } else {
-                algorithms.push(crate::registry::algorithm_spec(&text)?);
-            }
+            algorithms.extend(crate::registry::algorithm_specs(&text)?);
         }
         let mut distinct = Vec::new();
         algorithms.retain(|spec| {

@@ -3,17 +3,22 @@
 //! Everything else is derived from these slices: `list`, `verify`, `run`, the benches, the schema, and
 //! the test that runs the laws on every row.
 
-use chash_core::{BuildError, Distributor, Node};
+use std::sync::LazyLock;
+
+use chash_compat::{Column, System};
+use chash_core::{BuildError, Distributor, KeyHasher};
 use chash_hash::{HashFunction, SeededHasher};
 use chash_metrics::case::{Metric, MoveTheory, ShareTheory};
 use chash_workloads::Workload;
 
+use crate::nodes::Listed;
 use crate::spec::{Families, Family, ParamKind, ParamSpec, Spec, SpecError};
 
 mod algorithms;
+mod deployed;
 mod workloads;
 
-pub use algorithms::ALGORITHMS;
+pub use deployed::law_spec;
 pub use workloads::WORKLOADS;
 
 /// What an algorithm costs, in words and symbols: N nodes, V points a node, M slots.
@@ -37,7 +42,7 @@ pub enum Role {
 }
 
 /// One algorithm.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct Algorithm {
     /// Its name in specs.
     pub name: &'static str,
@@ -53,16 +58,33 @@ pub struct Algorithm {
     pub role: Role,
     /// Whether `bounded` can go over it.
     pub replicated: bool,
+    /// The deployed system that it equals, which hashes keys itself and reads columns of the node list.
+    pub system: Option<&'static System>,
     /// What theory says about its shares and movement.
     pub theory: fn(&Spec) -> (ShareTheory, MoveTheory),
     /// About how long a lookup takes among so many nodes, in nanoseconds: for scheduling and
     /// `--dry-run` alone.
     pub rough_lookup_ns: fn(&Spec, u64) -> f64,
     /// Heap bytes of the placement, before building it.
-    pub estimate: fn(&Spec, &[Node]) -> u64,
+    pub estimate: fn(&Spec, Listed<'_>) -> u64,
     /// Builds it; the seed is the run's, unless the spec pins one.
-    pub build: fn(&Spec, &[Node], u64) -> Result<Box<dyn Distributor>, BuildError>,
+    pub build: fn(&Spec, Listed<'_>, u64) -> Result<Box<dyn Distributor>, BuildError>,
 }
+
+impl Algorithm {
+    /// The columns of a node list that it reads, beyond `name` and `weight`.
+    #[must_use]
+    pub fn columns(&self) -> &'static [Column] {
+        self.system.map_or(&[], |system| system.columns)
+    }
+}
+
+/// Every algorithm, in the order of tables: the placements, the baselines, the harness's own cost, and
+/// the deployed systems.
+pub static ALGORITHMS: LazyLock<Vec<Algorithm>> = LazyLock::new(|| {
+    let systems = chash_compat::SYSTEMS.iter().map(deployed::row);
+    algorithms::OWN.iter().copied().chain(systems).collect()
+});
 
 /// One workload.
 #[derive(Debug)]
@@ -135,9 +157,32 @@ fn workload_families() -> Vec<Family> {
 ///
 /// # Errors
 ///
-/// See [`Spec::parse`].
+/// See [`Spec::parse`]; for a deployed system also what it says of its parameters together.
 pub fn algorithm_spec(text: &str) -> Result<Spec, SpecError> {
-    Spec::parse(text, &ALGORITHM_FAMILIES)
+    let spec = Spec::parse(text, &ALGORITHM_FAMILIES)?;
+    if algorithm(spec.name).system.is_some() {
+        let refused = |error| SpecError::new(format!("algorithm `{text}`: {error}"));
+        deployed::hasher(&spec).map_err(refused)?;
+    }
+    Ok(spec)
+}
+
+/// Reads an algorithm spec, or a name that ends in `*`: every algorithm whose name begins so, with its defaults.
+/// As in paths, where it does not cross a slash, `*` does not cross the dot: `compat.*` is every deployed
+/// system, and `*` every other row.
+///
+/// # Errors
+///
+/// As [`algorithm_spec`], and a pattern that no name matches.
+pub fn algorithm_specs(text: &str) -> Result<Vec<Spec>, SpecError> {
+    let Some(start) = text.strip_suffix('*') else { return Ok(vec![algorithm_spec(text)?]) };
+    let matches = |name: &str| name.strip_prefix(start).is_some_and(|rest| !rest.contains('.'));
+    let rows = ALGORITHMS.iter().filter(|row| matches(row.name));
+    let specs = rows.map(|row| algorithm_spec(row.name)).collect::<Result<Vec<_>, _>>()?;
+    if specs.is_empty() {
+        return Err(SpecError::new(format!("no algorithm is called `{text}`; `chash list` shows them all")));
+    }
+    Ok(specs)
 }
 
 /// An algorithm spec with only what differs from the defaults.
@@ -202,13 +247,28 @@ pub fn key_hasher(spec: &Spec) -> SeededHasher {
     SeededHasher::new(function, seed).expect("only seedable functions have a seed")
 }
 
+/// The hasher of keys that a deployed system brings; `None` where the run's own serves.
+///
+/// # Panics
+///
+/// If the spec was not read by [`algorithm_spec`].
+#[must_use]
+pub fn own_hasher(spec: &Spec) -> Option<Box<dyn KeyHasher>> {
+    algorithm(spec.name).system?;
+    Some(deployed::hasher(spec).expect("specs are read against the system's parameters"))
+}
+
 /// Builds a placement from its spec; the seed is the run's, unless the spec pins one.
 ///
 /// # Errors
 ///
 /// See [`chash_core::Build::build`].
-pub fn build(spec: &Spec, nodes: &[Node], run_seed: u64) -> Result<Box<dyn Distributor>, BuildError> {
-    (algorithm(spec.name).build)(spec, nodes, run_seed)
+pub fn build<'a>(
+    spec: &Spec,
+    nodes: impl Into<Listed<'a>>,
+    run_seed: u64,
+) -> Result<Box<dyn Distributor>, BuildError> {
+    (algorithm(spec.name).build)(spec, nodes.into(), run_seed)
 }
 
 /// What of the keys a metric looks at.

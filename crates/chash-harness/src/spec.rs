@@ -43,6 +43,8 @@ pub enum ParamKind {
     Seed,
     /// The name of another algorithm, whose parameters follow with this parameter's name and a dot in front.
     Algorithm,
+    /// Text of a form that these words state; what reads it decides. A comma ends it, as it ends every value.
+    Text(&'static str),
 }
 
 impl fmt::Display for ParamKind {
@@ -55,6 +57,7 @@ impl fmt::Display for ParamKind {
             Self::Choice(words) => write!(f, "one of {}", words.join(", ")),
             Self::Seed => f.write_str("a whole number, or `run`"),
             Self::Algorithm => f.write_str("the name of an algorithm with replicas"),
+            Self::Text(form) => write!(f, "text without commas: {form}"),
         }
     }
 }
@@ -93,6 +96,12 @@ pub struct Spec {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{0}")]
 pub struct SpecError(String);
+
+impl SpecError {
+    pub(crate) fn new(message: String) -> Self {
+        Self(message)
+    }
+}
 
 impl Spec {
     /// Reads a spec against the families.
@@ -191,6 +200,11 @@ impl Spec {
         &value.unwrap_or_else(|| panic!("{} has no parameter {name}", self.name)).1
     }
 
+    /// Every parameter with its value, in the order of the family's table.
+    pub fn values(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        self.values.iter().map(|(name, value)| (*name, value.as_str()))
+    }
+
     /// A whole-number parameter.
     ///
     /// # Panics
@@ -286,7 +300,7 @@ fn canonical(kind: ParamKind, value: &str) -> Option<String> {
         ParamKind::Choice(words) => words.contains(&value).then(|| value.to_owned()),
         ParamKind::Seed if value == "run" => Some(value.to_owned()),
         ParamKind::Seed => whole(value).map(|seed| seed.to_string()),
-        ParamKind::Algorithm => Some(value.to_owned()),
+        ParamKind::Algorithm | ParamKind::Text(_) => Some(value.to_owned()),
     }
 }
 

@@ -240,7 +240,7 @@ fn keys_ending_in_a_carriage_return_are_warned_about_once() {
 #[test]
 fn one_node_takes_everything() {
     let dir = tempdir().unwrap();
-    for row in chash_harness::registry::ALGORITHMS {
+    for row in chash_harness::registry::ALGORITHMS.iter() {
         let output = chash(
             dir.path(),
             &format!("place --algorithm {} --nodes 1 --keys 20 --key-format k{{}}", row.name),

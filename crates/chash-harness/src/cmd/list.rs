@@ -19,14 +19,25 @@ use crate::table::Table;
 pub fn run(args: &ListArgs) -> Result<(), Failure> {
     let mut table = Table::new(
         "",
-        &["kind", "name", "summary", "parameters", "capabilities", "lookup", "memory", "change", "source"],
+        &[
+            "kind",
+            "name",
+            "summary",
+            "parameters",
+            "capabilities",
+            "lookup",
+            "memory",
+            "change",
+            "source",
+            "node_columns",
+        ],
     );
-    let mut row = |fields: [String; 9]| {
+    let mut row = |fields: [String; 10]| {
         if fields.iter().any(|field| field.contains(&args.filter)) {
             table.rows.push(fields.into());
         }
     };
-    for algorithm in ALGORITHMS {
+    for algorithm in ALGORITHMS.iter() {
         let cost = algorithm.complexity;
         row([
             "algorithm".into(),
@@ -38,11 +49,14 @@ pub fn run(args: &ListArgs) -> Result<(), Failure> {
             cost.memory.into(),
             cost.change.into(),
             algorithm.source.into(),
+            columns(algorithm),
         ]);
     }
     let mut plain = |kind: &str, name: &str, summary: &str, params: String| {
         let empty = String::new;
-        row([kind.into(), name.into(), summary.into(), params, empty(), empty(), empty(), empty(), empty()]);
+        let head = [kind.into(), name.into(), summary.into(), params];
+        let [kind, name, summary, params] = head;
+        row([kind, name, summary, params, empty(), empty(), empty(), empty(), empty(), empty()]);
     };
     for workload in WORKLOADS {
         plain("workload", workload.name, workload.summary, params(workload.params));
@@ -63,7 +77,7 @@ pub fn run(args: &ListArgs) -> Result<(), Failure> {
     if args.format == Format::Table { print(&paragraphs(&table)) } else { print(&table.render(args.format)) }
 }
 
-/// A paragraph for each row: nine columns do not fit on a screen.
+/// A paragraph for each row: ten columns do not fit on a screen.
 fn paragraphs(table: &Table) -> String {
     let mut text = String::new();
     let mut kind = "";
@@ -81,6 +95,7 @@ fn paragraphs(table: &Table) -> String {
             .collect();
         for part in row[3]
             .split(" | ")
+            .chain(row[9].split(" | "))
             .chain([row[4].as_str(), &costs.join(", "), &row[8]])
             .filter(|part| !part.is_empty())
         {
@@ -98,6 +113,12 @@ fn params(params: &[ParamSpec]) -> String {
     let describe =
         |param: &ParamSpec| format!("{}={} ({}): {}", param.name, param.default, param.kind, param.meaning);
     params.iter().map(describe).collect::<Vec<_>>().join(" | ")
+}
+
+/// The further columns of a node list that it reads.
+fn columns(algorithm: &Algorithm) -> String {
+    let columns = algorithm.columns().iter();
+    columns.map(|column| format!("column {}: {}", column.name, column.summary)).collect::<Vec<_>>().join(" | ")
 }
 
 /// What a placement with default parameters declares of itself.

@@ -45,7 +45,7 @@ pub fn run(args: &MoveArgs) -> Result<(), Failure> {
     let spec = &plan.algorithms[0];
     let build = |which: &str, list: &NodeSet, nodes: &[Node]| {
         let seed = placement_seed(plan.seed, list.named, 0);
-        let built = registry::build(spec, nodes, seed);
+        let built = registry::build(spec, list.with(nodes), seed);
         built.map_err(|error| Failure::Input(format!("{which}: {spec} with these nodes: {error}")))
     };
     let placement_before = build("--before", before, &before.nodes)?;

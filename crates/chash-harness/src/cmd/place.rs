@@ -31,7 +31,7 @@ pub fn run(args: &PlaceArgs) -> Result<(), Failure> {
     let plan = Plan::resolve(Patch::default(), flags).map_err(Failure::input)?;
     let (spec, list) = (&plan.algorithms[0], &plan.nodes[0]);
     let seed = placement_seed(plan.seed, list.named, 0);
-    let placement = registry::build(spec, &list.nodes, seed)
+    let placement = registry::build(spec, list, seed)
         .map_err(|error| Failure::Input(format!("{spec} with these nodes: {error}")))?;
     if args.replicas == Some(0) {
         return Err(Failure::Input("--replicas must be at least 1".to_owned()));

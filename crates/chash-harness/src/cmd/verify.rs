@@ -7,7 +7,7 @@ use rayon::prelude::*;
 use super::print;
 use crate::args::VerifyArgs;
 use crate::exit::Failure;
-use crate::registry::{ALGORITHMS, Role, algorithm, algorithm_spec, build};
+use crate::registry::{ALGORITHMS, Role, algorithm, algorithm_specs, build, law_spec};
 use crate::run::progress::Progress;
 use crate::spec::Spec;
 use crate::table::Table;
@@ -20,14 +20,11 @@ use crate::table::Table;
 pub fn run(args: &VerifyArgs) -> Result<(), Failure> {
     let mut specs = Vec::new();
     for text in &args.algorithm {
-        specs.push(algorithm_spec(text).map_err(Failure::input)?);
+        specs.extend(algorithm_specs(text).map_err(Failure::input)?);
     }
     if specs.is_empty() {
         let placements = ALGORITHMS.iter().filter(|row| row.role == Role::Placement);
-        specs = placements
-            .map(|row| algorithm_spec(row.name))
-            .collect::<Result<_, _>>()
-            .map_err(Failure::input)?;
+        specs = placements.map(law_spec).collect::<Result<_, _>>().map_err(Failure::input)?;
     }
     let checks: Vec<(&Spec, &Law)> = specs
         .iter()
@@ -83,6 +80,11 @@ pub fn run(args: &VerifyArgs) -> Result<(), Failure> {
 /// One law on one algorithm.
 #[must_use]
 pub fn check(spec: &Spec, law: &Law) -> Verdict {
+    let row = algorithm(spec.name);
     let build = |seed: u64, nodes: &[Node]| build(spec, nodes, seed);
-    law.run(&Subject::new(algorithm(spec.name).name, &build))
+    let mut subject = Subject::new(row.name, &build);
+    // Deployed systems have no seed, and round points and counts each in its own way.
+    subject.seeded = row.system.is_none();
+    subject.shares_follow_weights = row.system.is_none();
+    law.run(&subject)
 }

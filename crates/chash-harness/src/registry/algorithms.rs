@@ -27,8 +27,9 @@ const HASH_BITS: ParamSpec = ParamSpec {
     meaning: "top bits kept of every hash of a node; fewer make collisions certain",
 };
 
-/// Every algorithm, in the order of tables: the placements, the baselines, the harness's own cost.
-pub static ALGORITHMS: &[Algorithm] = &[
+/// The algorithms of this workspace, in the order of tables: the placements, the baselines, the harness's own
+/// cost.
+pub(super) static OWN: &[Algorithm] = &[
     Algorithm {
         name: "ring",
         summary: "ring with virtual nodes: the first point at or after the key",
@@ -58,14 +59,15 @@ pub static ALGORITHMS: &[Algorithm] = &[
         ],
         role: Role::Placement,
         replicated: true,
+        system: None,
         theory: |spec| match (spec.integer("ring_size"), spec.integer("hash_bits")) {
             (0u64, 64u32) => (ShareTheory::Ring { vnodes: spec.integer("vnodes") }, MoveTheory::Minimal),
             // Points that coincide go to the smallest name; the points of a fixed size change with the nodes.
             _ => (ShareTheory::Unknown, MoveTheory::Unknown),
         },
         rough_lookup_ns: |_, nodes| 6.0 + nodes as f64 / 1000.0,
-        estimate: |spec, nodes| Ring::estimate_bytes(&ring_params(spec, 0), nodes),
-        build: |spec, nodes, seed| boxed::<Ring>(&ring_params(spec, seed), nodes),
+        estimate: |spec, list| Ring::estimate_bytes(&ring_params(spec, 0), list.nodes),
+        build: |spec, list, seed| boxed::<Ring>(&ring_params(spec, seed), list.nodes),
     },
     Algorithm {
         name: "bounded",
@@ -92,20 +94,21 @@ pub static ALGORITHMS: &[Algorithm] = &[
         ],
         role: Role::Placement,
         replicated: false,
+        system: None,
         theory: |_| (ShareTheory::Unknown, MoveTheory::Unknown),
         rough_lookup_ns: |spec, nodes| {
             30.0 + 2.0 * (algorithm(spec.inner().name).rough_lookup_ns)(spec.inner(), nodes)
         },
-        estimate: |spec, nodes| {
+        estimate: |spec, list| {
             let inner = spec.inner();
-            Bounded::estimate_bytes(nodes.len(), (algorithm(inner.name).estimate)(inner, nodes))
+            Bounded::estimate_bytes(list.nodes.len(), (algorithm(inner.name).estimate)(inner, list))
         },
-        build: |spec, nodes, seed| {
+        build: |spec, list, seed| {
             let factor: Factor = spec.text("factor").parse().map_err(|_| BuildError::Parameter {
                 name: "factor",
                 requirement: "a decimal number of at least 1",
             })?;
-            Ok(Box::new(Bounded::new(factor, nodes, build(spec.inner(), nodes, seed)?)?))
+            Ok(Box::new(Bounded::new(factor, list.nodes, build(spec.inner(), list, seed)?)?))
         },
     },
     Algorithm {
@@ -120,10 +123,11 @@ pub static ALGORITHMS: &[Algorithm] = &[
         params: &[SEED],
         role: Role::Placement,
         replicated: false,
+        system: None,
         theory: |_| (ShareTheory::Even, MoveTheory::Jump),
         rough_lookup_ns: |_, nodes| 8.0 * (1.0 + (nodes as f64).log2()),
-        estimate: |spec, nodes| Jump::estimate_bytes(&jump_params(spec, 0), nodes),
-        build: |spec, nodes, seed| boxed::<Jump>(&jump_params(spec, seed), nodes),
+        estimate: |spec, list| Jump::estimate_bytes(&jump_params(spec, 0), list.nodes),
+        build: |spec, list, seed| boxed::<Jump>(&jump_params(spec, seed), list.nodes),
     },
     Algorithm {
         name: "rendezvous",
@@ -141,14 +145,15 @@ pub static ALGORITHMS: &[Algorithm] = &[
         ],
         role: Role::Placement,
         replicated: true,
+        system: None,
         theory: |spec| match spec.integer("hash_bits") {
             32u32 => (ShareTheory::Even, MoveTheory::Minimal),
             // Ties go to the smallest name.
             _ => (ShareTheory::Unknown, MoveTheory::Unknown),
         },
         rough_lookup_ns: |_, nodes| 10.0 + nodes as f64,
-        estimate: |spec, nodes| Rendezvous::estimate_bytes(&rendezvous_params(spec, 0), nodes),
-        build: |spec, nodes, seed| boxed::<Rendezvous>(&rendezvous_params(spec, seed), nodes),
+        estimate: |spec, list| Rendezvous::estimate_bytes(&rendezvous_params(spec, 0), list.nodes),
+        build: |spec, list, seed| boxed::<Rendezvous>(&rendezvous_params(spec, seed), list.nodes),
     },
     Algorithm {
         name: "maglev",
@@ -167,10 +172,11 @@ pub static ALGORITHMS: &[Algorithm] = &[
         ],
         role: Role::Placement,
         replicated: true,
+        system: None,
         theory: |_| (ShareTheory::FromShares, MoveTheory::Unknown),
         rough_lookup_ns: |_, _| 2.0,
-        estimate: |spec, nodes| Maglev::estimate_bytes(&maglev_params(spec, 0), nodes),
-        build: |spec, nodes, seed| boxed::<Maglev>(&maglev_params(spec, seed), nodes),
+        estimate: |spec, list| Maglev::estimate_bytes(&maglev_params(spec, 0), list.nodes),
+        build: |spec, list, seed| boxed::<Maglev>(&maglev_params(spec, seed), list.nodes),
     },
     Algorithm {
         name: "modulo",
@@ -180,10 +186,11 @@ pub static ALGORITHMS: &[Algorithm] = &[
         params: &[SEED],
         role: Role::Placement,
         replicated: false,
+        system: None,
         theory: |_| (ShareTheory::Even, MoveTheory::Modulo),
         rough_lookup_ns: |_, _| 8.0,
-        estimate: |spec, nodes| Modulo::estimate_bytes(&modulo_params(spec, 0), nodes),
-        build: |spec, nodes, seed| boxed::<Modulo>(&modulo_params(spec, seed), nodes),
+        estimate: |spec, list| Modulo::estimate_bytes(&modulo_params(spec, 0), list.nodes),
+        build: |spec, list, seed| boxed::<Modulo>(&modulo_params(spec, seed), list.nodes),
     },
     Algorithm {
         name: "random",
@@ -193,10 +200,11 @@ pub static ALGORITHMS: &[Algorithm] = &[
         params: &[SEED],
         role: Role::Placement,
         replicated: false,
+        system: None,
         theory: |_| (ShareTheory::Even, MoveTheory::Unknown),
         rough_lookup_ns: |_, _| 4.0,
-        estimate: |spec, nodes| Random::estimate_bytes(&random_params(spec, 0), nodes),
-        build: |spec, nodes, seed| boxed::<Random>(&random_params(spec, seed), nodes),
+        estimate: |spec, list| Random::estimate_bytes(&random_params(spec, 0), list.nodes),
+        build: |spec, list, seed| boxed::<Random>(&random_params(spec, seed), list.nodes),
     },
     Algorithm {
         name: "null",
@@ -206,10 +214,11 @@ pub static ALGORITHMS: &[Algorithm] = &[
         params: &[],
         role: Role::HarnessCost,
         replicated: false,
+        system: None,
         theory: |_| (ShareTheory::Unknown, MoveTheory::Unknown),
         rough_lookup_ns: |_, _| 1.0,
-        estimate: |_, nodes| Null::estimate_bytes(&(), nodes),
-        build: |_, nodes, _| boxed::<Null>(&(), nodes),
+        estimate: |_, list| Null::estimate_bytes(&(), list.nodes),
+        build: |_, list, _| boxed::<Null>(&(), list.nodes),
     },
 ];
 

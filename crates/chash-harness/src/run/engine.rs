@@ -237,8 +237,8 @@ impl Engine<'_> {
         }
         let seed = Seed(self.plan.seed);
         let placement_seed = placement_seed(self.plan.seed, spec.list.named, spec.group.rep);
-        let build = |nodes: &[Node]| registry::build(spec.algorithm, nodes, placement_seed);
-        let estimate = |nodes: &[Node]| (row.estimate)(spec.algorithm, nodes);
+        let build = |nodes: &[Node]| registry::build(spec.algorithm, spec.list.with(nodes), placement_seed);
+        let estimate = |nodes: &[Node]| (row.estimate)(spec.algorithm, spec.list.with(nodes));
         let (share_theory, move_theory) = (row.theory)(spec.algorithm);
         let scenario = scenario(self.plan, &spec.list.nodes);
         let case = Case {

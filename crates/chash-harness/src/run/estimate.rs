@@ -23,7 +23,7 @@ pub fn case(case: &CaseSpec<'_>, timing: &TimingPlan, keys: u64, requests: u64) 
     let row = registry::algorithm(case.algorithm.name);
     let nodes = &case.list.nodes;
     let count = nodes.len() as f64;
-    let one = (row.estimate)(case.algorithm, nodes);
+    let one = (row.estimate)(case.algorithm, case.list.into());
     let lookup = (row.rough_lookup_ns)(case.algorithm, nodes.len() as u64);
     let build = 1e3 + one as f64 * 3.0;
     let passes = if keys > COUNTED_KEYS { keys as f64 + requests as f64 } else { keys as f64 };
