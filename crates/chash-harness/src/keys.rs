@@ -1,10 +1,13 @@
 //! From `--keys` to the hashed, counted keys that every placement sees.
 
+mod batch;
+
+use std::borrow::Cow;
 use std::path::Path;
 
 use chash_core::KeyHasher;
 use chash_hash::SeededHasher;
-use chash_metrics::keys::{CountedKeys, Counts, KeyBlock, KeyStream};
+use chash_metrics::keys::{Counts, KeyBlock, KeyStream};
 use chash_workloads::input::{self, DistinctKeys, DistinctKeysError, Encoding, Layout, ReadReport, Source};
 use chash_workloads::keys::KeyFormat;
 use chash_workloads::seed::{Seed, Stream};
@@ -18,6 +21,8 @@ use crate::run::cases::Group;
 use crate::run::estimate::COUNTED_KEYS;
 use crate::run::machine;
 use crate::spec::Spec;
+
+pub use batch::KeyBatch;
 
 /// Requests kept in order for the latency cases.
 const SAMPLE: usize = 1 << 16;
@@ -53,14 +58,16 @@ pub struct GeneratedKeys {
     format: KeyFormat,
     /// Their hash.
     hasher: SeededHasher,
+    /// Whether their bytes are kept: see [`Plan::keeps_bytes`].
+    keeping: bool,
 }
 
 /// The distinct keys of a file in order of first appearance.
 #[derive(Debug)]
 pub struct FileKeys {
     keys: DistinctKeys,
-    /// The first requests, as hashes, in file order.
-    sample: Vec<u64>,
+    /// The first requests, in file order.
+    sample: KeyBatch,
     /// The file's base name and the hash of its content.
     label: String,
 }
@@ -153,15 +160,11 @@ impl Population {
                 Prepared { stream: Box::new(stream), sample }
             }
             (Self::Generated(keys), Some(workload)) => {
-                Prepared::counted(keys.hashes(u64::from(group.rep) * keys.count, keys.count), &*workload)
+                Prepared::counted(keys.batch(u64::from(group.rep) * keys.count, keys.count), &*workload)
             }
-            (Self::File(keys), Some(workload)) => Prepared::counted(keys.keys.hashes().to_vec(), &*workload),
+            (Self::File(keys), Some(workload)) => Prepared::counted(keys.batch(), &*workload),
             (Self::File(keys), None) => Prepared {
-                stream: Box::new(CountedKeys::new(
-                    keys.keys.hashes().to_vec(),
-                    keys.keys.counts().to_vec(),
-                    None,
-                )),
+                stream: Box::new(keys.batch().counted(keys.keys.counts().to_vec())),
                 sample: keys.sample.clone(),
             },
             (Self::Generated(_), None) => unreachable!("a plan refuses the workload `file` without a file"),
@@ -172,7 +175,7 @@ impl Population {
 /// The keys of a group.
 pub struct Prepared {
     stream: Box<dyn KeyStream>,
-    sample: Vec<u64>,
+    sample: KeyBatch,
 }
 
 impl std::fmt::Debug for Prepared {
@@ -182,10 +185,10 @@ impl std::fmt::Debug for Prepared {
 }
 
 impl Prepared {
-    /// Counts the requests of a workload for keys with these hashes.
-    fn counted(hashes: Vec<u64>, workload: &dyn Workload) -> Self {
-        let mut counts = vec![0u64; hashes.len()];
-        let mut sample = Vec::with_capacity(SAMPLE);
+    /// Counts the requests of a workload for these keys.
+    fn counted(keys: KeyBatch, workload: &dyn Workload) -> Self {
+        let mut counts = vec![0u64; keys.len()];
+        let mut sample = keys.like();
         let mut block = Vec::with_capacity(BLOCK);
         for index in 0..workload.block_count() {
             workload.fill_block(index, &mut block);
@@ -193,9 +196,9 @@ impl Prepared {
                 counts[*key as usize] += 1;
             }
             let wanted = (SAMPLE - sample.len()).min(block.len());
-            sample.extend(block[..wanted].iter().map(|key| hashes[*key as usize]));
+            block[..wanted].iter().for_each(|key| sample.push_from(&keys, *key as usize));
         }
-        Self { stream: Box::new(CountedKeys::new(hashes, counts, None)), sample }
+        Self { stream: Box::new(keys.counted(counts)), sample }
     }
 
     /// The keys and requests.
@@ -204,10 +207,64 @@ impl Prepared {
         &*self.stream
     }
 
-    /// The first requests in their order, hashed; never empty if there are requests.
+    /// The first requests in their order, hashed by the run or by a system's own hasher; never empty if there
+    /// are requests.
+    ///
+    /// # Panics
+    ///
+    /// With a hasher, if the plan [keeps](Plan::keeps_bytes) no bytes.
     #[must_use]
-    pub fn request_sample(&self) -> &[u64] {
-        &self.sample
+    pub fn request_sample(&self, own: Option<&dyn KeyHasher>) -> Cow<'_, [u64]> {
+        match own {
+            None => Cow::Borrowed(self.sample.hashes()),
+            Some(hasher) => {
+                Cow::Owned((0..self.sample.len()).map(|at| hasher.hash_key(self.sample.key(at))).collect())
+            }
+        }
+    }
+}
+
+/// A stream under a system's own hash: the bytes decide, and whatever reads hashes reads the system's.
+pub struct OwnHashes<'a> {
+    stream: &'a dyn KeyStream,
+    hasher: &'a dyn KeyHasher,
+}
+
+impl std::fmt::Debug for OwnHashes<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("OwnHashes").field("hasher", &self.hasher).finish_non_exhaustive()
+    }
+}
+
+impl<'a> OwnHashes<'a> {
+    /// The keys of `stream`, which has their bytes, hashed by `hasher`.
+    #[must_use]
+    pub fn new(stream: &'a dyn KeyStream, hasher: &'a dyn KeyHasher) -> Self {
+        Self { stream, hasher }
+    }
+}
+
+impl KeyStream for OwnHashes<'_> {
+    fn key_count(&self) -> u64 {
+        self.stream.key_count()
+    }
+
+    fn request_count(&self) -> u64 {
+        self.stream.request_count()
+    }
+
+    fn request_collision(&self) -> Option<f64> {
+        self.stream.request_collision()
+    }
+
+    fn for_each_block(&self, visit: &mut dyn FnMut(KeyBlock<'_>)) {
+        let mut hashes = Vec::new();
+        self.stream.for_each_block(&mut |block| {
+            let bytes = block.bytes.expect("a plan with a system that hashes keys itself keeps their bytes");
+            hashes.clear();
+            hashes.extend((0..block.hashes.len()).map(|at| self.hasher.hash_key(bytes.get(at))));
+            visit(KeyBlock { hashes: &hashes, ..block });
+        });
     }
 }
 
@@ -219,26 +276,30 @@ impl GeneratedKeys {
     /// A key format that is none.
     pub fn new(plan: &Plan, count: u64) -> Result<Self, Failure> {
         let format = plan.key_format.parse::<KeyFormat>().map_err(Failure::input)?;
-        Ok(Self { count, format, hasher: registry::key_hasher(&plan.key_hash) })
+        let hasher = registry::key_hasher(&plan.key_hash);
+        Ok(Self { count, format, hasher, keeping: plan.keeps_bytes() })
     }
 
-    fn hashes(&self, first: u64, count: u64) -> Vec<u64> {
-        let mut hashes = Vec::with_capacity(count as usize);
-        self.hash_into(first, count, &mut hashes);
-        hashes
+    /// `count` keys from id `first` on.
+    fn batch(&self, first: u64, count: u64) -> KeyBatch {
+        let mut batch = KeyBatch::new(self.keeping, count as usize);
+        self.append(first, count, &mut batch);
+        batch
     }
 
-    /// Appends the hashes of `count` ids from `first` on.
-    fn hash_into(&self, first: u64, count: u64, hashes: &mut Vec<u64>) {
+    /// Appends `count` keys from id `first` on.
+    fn append(&self, first: u64, count: u64, batch: &mut KeyBatch) {
+        let ids = first..first + count;
         if self.format == KeyFormat::Binary {
-            hashes.extend((first..first + count).map(|id| self.hasher.hash_key(&id.to_le_bytes())));
-            return;
+            return ids
+                .map(u64::to_le_bytes)
+                .for_each(|bytes| batch.push(&bytes, self.hasher.hash_key(&bytes)));
         }
         let mut bytes = Vec::new();
-        for id in first..first + count {
+        for id in ids {
             bytes.clear();
             self.format.write(id, &mut bytes);
-            hashes.push(self.hasher.hash_key(&bytes));
+            batch.push(&bytes, self.hasher.hash_key(&bytes));
         }
     }
 }
@@ -246,16 +307,20 @@ impl GeneratedKeys {
 impl FileKeys {
     /// Reads a file, or standard input for `-`.
     fn read(path: &str, plan: &Plan, quiet: bool) -> Result<Self, Failure> {
-        refuse_what_does_not_fit(path)?;
+        let keeping = plan.keeps_bytes();
+        refuse_what_does_not_fit(path, keeping)?;
         let hasher = registry::key_hasher(&plan.key_hash);
         let mut keys = DistinctKeys::new();
-        let mut sample = Vec::new();
+        if keeping {
+            keys = keys.keeping_bytes();
+        }
+        let mut sample = KeyBatch::new(keeping, 0);
         let report = read_file(path, plan, quiet, &mut |key, count| {
             let number = keys.insert(key, count, || hasher.hash_key(key));
             let number =
                 number.map_err(|error: DistinctKeysError| Failure::Input(format!("{path}: {error}")))?;
             let copies = count.min((SAMPLE - sample.len()) as u64) as usize;
-            sample.resize(sample.len() + copies, keys.hashes()[number as usize]);
+            (0..copies).for_each(|_| sample.push(key, keys.hashes()[number as usize]));
             Ok(())
         })?;
         if keys.is_empty() {
@@ -268,12 +333,22 @@ impl FileKeys {
         };
         Ok(Self { keys, sample, label: format!("{base}@{}", report.content_hash) })
     }
+
+    /// All distinct keys.
+    fn batch(&self) -> KeyBatch {
+        let hashes = self.keys.hashes();
+        let mut batch = KeyBatch::new(self.sample.is_keeping(), hashes.len());
+        for (number, hash) in hashes.iter().enumerate() {
+            batch.push(self.keys.bytes(number).unwrap_or_default(), *hash);
+        }
+        batch
+    }
 }
 
 /// Refuses a file whose keys might not fit in memory.
-fn refuse_what_does_not_fit(path: &str) -> Result<(), Failure> {
+fn refuse_what_does_not_fit(path: &str, keeping: bool) -> Result<(), Failure> {
     let estimate = if path == "-" { None } else { input::estimate(Path::new(path))? };
-    let needed = estimate.map_or(0, |file| file.distinct_keys_bytes(false));
+    let needed = estimate.map_or(0, |file| file.distinct_keys_bytes(keeping));
     let advice = "count its keys into a table `key,count`, or take a part of it";
     machine::require_bytes(needed, &format!("{path} with its distinct keys"), advice).map_err(Failure::Input)
 }
@@ -338,13 +413,13 @@ struct StreamedKeys {
 }
 
 impl StreamedKeys {
-    fn sample(&self) -> Vec<u64> {
-        let mut sample = Vec::with_capacity(SAMPLE);
+    fn sample(&self) -> KeyBatch {
+        let mut sample = KeyBatch::new(self.keys.keeping, SAMPLE);
         let mut block = Vec::new();
         for index in 0..self.workload.block_count().min((SAMPLE / BLOCK) as u64) {
             self.workload.fill_block(index, &mut block);
             for key in &block {
-                self.keys.hash_into(self.first + key, 1, &mut sample);
+                self.keys.append(self.first + key, 1, &mut sample);
             }
         }
         sample
@@ -365,82 +440,29 @@ impl KeyStream for StreamedKeys {
     }
 
     fn for_each_block(&self, visit: &mut dyn FnMut(KeyBlock<'_>)) {
-        let mut hashes = Vec::with_capacity(BLOCK);
+        let mut batch = KeyBatch::new(self.keys.keeping, BLOCK);
         let mut start = 0;
         while start < self.keys.count {
             let count = (self.keys.count - start).min(BLOCK as u64);
-            hashes.clear();
-            self.keys.hash_into(self.first + start, count, &mut hashes);
-            visit(KeyBlock { hashes: &hashes, bytes: None, counts: Counts::DistinctOnly });
+            batch.clear();
+            self.keys.append(self.first + start, count, &mut batch);
+            visit(batch.block(Counts::DistinctOnly));
             start += count;
         }
         let mut block = Vec::with_capacity(BLOCK);
         for index in 0..self.workload.block_count() {
             self.workload.fill_block(index, &mut block);
-            hashes.clear();
+            batch.clear();
             for key in &block {
-                self.keys.hash_into(self.first + key, 1, &mut hashes);
+                self.keys.append(self.first + key, 1, &mut batch);
             }
-            visit(KeyBlock { hashes: &hashes, bytes: None, counts: Counts::Requests });
+            visit(batch.block(Counts::Requests));
         }
     }
 }
 
-/// Consecutive keys with their bytes and hashes.
-#[derive(Debug, Default)]
-pub struct KeyBatch {
-    bytes: Vec<u8>,
-    ends: Vec<usize>,
-    hashes: Vec<u64>,
-}
-
-impl KeyBatch {
-    /// Keys in a batch.
-    const SIZE: usize = 4096;
-
-    /// How many keys there are.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        self.hashes.len()
-    }
-
-    /// Whether there is none.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.hashes.is_empty()
-    }
-
-    /// The hashes of the keys.
-    #[must_use]
-    pub fn hashes(&self) -> &[u64] {
-        &self.hashes
-    }
-
-    /// The bytes of one key.
-    ///
-    /// # Panics
-    ///
-    /// If there is no such key.
-    #[must_use]
-    pub fn key(&self, at: usize) -> &[u8] {
-        &self.bytes[if at == 0 { 0 } else { self.ends[at - 1] }..self.ends[at]]
-    }
-
-    fn push(&mut self, key: &[u8], hash: u64) {
-        self.bytes.extend_from_slice(key);
-        self.ends.push(self.bytes.len());
-        self.hashes.push(hash);
-    }
-
-    fn clear(&mut self) {
-        self.bytes.clear();
-        self.ends.clear();
-        self.hashes.clear();
-    }
-}
-
-/// Passes the keys that a plan asks for in their order, repeated ones as often as they stand there, in
-/// constant memory.
+/// Passes the keys that a plan asks for in their order with their bytes, hashed by `hasher`, repeated ones as often
+/// as they stand there, in constant memory.
 ///
 /// # Errors
 ///
@@ -448,13 +470,15 @@ impl KeyBatch {
 pub fn for_each_batch(
     plan: &Plan,
     quiet: bool,
+    hasher: &dyn KeyHasher,
     visit: &mut dyn FnMut(&KeyBatch) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
-    let mut batch = KeyBatch::default();
-    let hasher = registry::key_hasher(&plan.key_hash);
+    /// Keys in a batch.
+    const SIZE: usize = 4096;
+    let mut batch = KeyBatch::new(true, SIZE);
     let mut add = |key: &[u8]| {
         batch.push(key, hasher.hash_key(key));
-        if batch.len() < KeyBatch::SIZE {
+        if batch.len() < SIZE {
             return Ok(());
         }
         let visited = visit(&batch);

@@ -482,6 +482,12 @@ impl Plan {
         })
     }
 
+    /// Whether keys keep their bytes: if an algorithm of the plan hashes them itself.
+    #[must_use]
+    pub fn keeps_bytes(&self) -> bool {
+        self.algorithms.iter().any(|spec| crate::registry::algorithm(spec.name).system.is_some())
+    }
+
     /// Whether the plan measures this metric.
     #[must_use]
     pub fn measures(&self, metric: &Metric) -> bool {

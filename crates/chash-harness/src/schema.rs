@@ -17,7 +17,10 @@ pub const IDENTITY: &[Column] = &[
     ),
     Column::text("algorithm", "name of the algorithm"),
     Column::text("config", "canonical spec, every default written out"),
-    Column::text("key_hash", "function that turned key bytes into 64 bits"),
+    Column::text(
+        "key_hash",
+        "function that turned key bytes into 64 bits; the algorithm's name where it hashes keys itself",
+    ),
     Column::integer("nodes", "nodes", "nodes before any change"),
     Column::text("weights", "equal, or the node file's base name and the hash of its content"),
     Column::text("workload", "spec of the workload, or the key file's base name and the hash of its content"),

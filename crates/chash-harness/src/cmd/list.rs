@@ -118,7 +118,10 @@ fn params(params: &[ParamSpec]) -> String {
 /// The further columns of a node list that it reads.
 fn columns(algorithm: &Algorithm) -> String {
     let columns = algorithm.columns().iter();
-    columns.map(|column| format!("column {}: {}", column.name, column.summary)).collect::<Vec<_>>().join(" | ")
+    columns
+        .map(|column| format!("column {}: {}", column.name, column.summary))
+        .collect::<Vec<_>>()
+        .join(" | ")
 }
 
 /// What a placement with default parameters declares of itself.

@@ -5,11 +5,12 @@ use std::path::Path;
 
 use chash_core::{Node, NodeId};
 use chash_metrics::flow::Flow;
+use chash_metrics::keys::KeyStream;
 
 use super::print;
 use crate::args::MoveArgs;
 use crate::exit::Failure;
-use crate::keys::Population;
+use crate::keys::{OwnHashes, Population};
 use crate::nodes::NodeSet;
 use crate::plan::{CountOrText, NodeItem, Patch, Plan};
 use crate::registry;
@@ -53,7 +54,10 @@ pub fn run(args: &MoveArgs) -> Result<(), Failure> {
     let population = Population::read(&plan, args.quiet)?;
     let group = Group { workload: &plan.workloads[0], first: true, rep: 0 };
     let prepared = population.prepare(&plan, group).map_err(Failure::input)?;
-    let flow = Flow::between(prepared.stream(), placement_before, placement_after);
+    let hasher = registry::own_hasher(spec);
+    let own = hasher.as_deref().map(|hasher| OwnHashes::new(prepared.stream(), hasher));
+    let keys = own.as_ref().map_or(prepared.stream(), |own| own as &dyn KeyStream);
+    let flow = Flow::between(keys, placement_before, placement_after);
 
     if let Some(path) = &args.flow {
         write_flow(path, &flow, &change)?;

@@ -2,7 +2,7 @@
 
 use std::io::{self, BufWriter};
 
-use chash_core::{Distributor, NodeId};
+use chash_core::{Distributor, KeyHasher, NodeId};
 
 use crate::args::PlaceArgs;
 use crate::exit::Failure;
@@ -31,18 +31,21 @@ pub fn run(args: &PlaceArgs) -> Result<(), Failure> {
     let plan = Plan::resolve(Patch::default(), flags).map_err(Failure::input)?;
     let (spec, list) = (&plan.algorithms[0], &plan.nodes[0]);
     let seed = placement_seed(plan.seed, list.named, 0);
-    let placement = registry::build(spec, list, seed)
+    let mut placement = registry::build(spec, list, seed)
         .map_err(|error| Failure::Input(format!("{spec} with these nodes: {error}")))?;
     if args.replicas == Some(0) {
         return Err(Failure::Input("--replicas must be at least 1".to_owned()));
     }
-    let replicated = placement.as_replicated();
-    if args.replicas.is_some() && replicated.is_none() {
+    if args.replicas.is_some() && placement.as_replicated().is_none() {
         return Err(Failure::Input(format!(
             "--replicas: {} has no replicas (chash list shows which have)",
             spec.name
         )));
     }
+    if let Some(aware) = placement.as_load_aware() {
+        aware.reset(None);
+    }
+    let hasher = registry::own_hasher(spec).unwrap_or_else(|| Box::new(registry::key_hasher(&plan.key_hash)));
 
     let out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
     let mut writer = csv::WriterBuilder::new().terminator(csv::Terminator::Any(b'\n')).from_writer(out);
@@ -56,16 +59,18 @@ pub fn run(args: &PlaceArgs) -> Result<(), Failure> {
     write(&mut writer, header)?;
     let mut owners = Vec::new();
     let mut text = KeyText::new(&plan);
-    for_each_batch(&plan, args.quiet, &mut |batch: &KeyBatch| {
-        match args.replicas.zip(replicated) {
+    let hasher: &dyn KeyHasher = &*hasher;
+    for_each_batch(&plan, args.quiet, hasher, &mut |batch: &KeyBatch| {
+        match args.replicas {
             None => {
                 owners.resize(batch.len(), NodeId::default());
-                owners_of(&*placement, batch, &mut owners);
+                owners_of(&mut *placement, batch, &mut owners);
                 for (at, owner) in owners.iter().enumerate() {
                     write(&mut writer, &[text.of(batch.key(at)), name(*owner)])?;
                 }
             }
-            Some((count, replicated)) => {
+            Some(count) => {
+                let replicated = placement.as_replicated().expect("asked for before");
                 owners.resize((count as usize).min(list.nodes.len()), NodeId::default());
                 for (at, hash) in batch.hashes().iter().enumerate() {
                     let found = replicated.replicas(*hash, &mut owners);
@@ -83,8 +88,15 @@ pub fn run(args: &PlaceArgs) -> Result<(), Failure> {
     writer.flush().map_err(failed)
 }
 
-/// The owners of a batch, by the keys' bytes where the system hashes them itself.
-fn owners_of(placement: &dyn Distributor, batch: &KeyBatch, owners: &mut [NodeId]) {
+/// The owners of a batch: each key an arrival where loads are counted, otherwise by the keys' bytes where the
+/// system hashes them itself.
+fn owners_of(placement: &mut dyn Distributor, batch: &KeyBatch, owners: &mut [NodeId]) {
+    if let Some(aware) = placement.as_load_aware() {
+        for (owner, hash) in owners.iter_mut().zip(batch.hashes()) {
+            (*owner, _) = aware.assign(*hash);
+        }
+        return;
+    }
     match placement.as_byte_keyed() {
         None => placement.lookup_batch(batch.hashes(), owners),
         Some(placement) => {

@@ -108,7 +108,8 @@ fn describe(tally: Tally) -> String {
 struct Work {
     /// Deterministic cases first, then timings, as they run.
     lines: Vec<(String, bool, Estimate)>,
-    keys: u64,
+    /// What the keys take.
+    key_bytes: u64,
 }
 
 impl Work {
@@ -130,7 +131,7 @@ impl Work {
                 plan.filter
             )));
         }
-        Ok(Self { lines, keys })
+        Ok(Self { lines, key_bytes: estimate::key_bytes(keys, plan.keeps_bytes()) })
     }
 
     /// Estimated work in microseconds, the progress bar's unit.
@@ -162,7 +163,7 @@ impl Work {
 
     fn peak_bytes(&self, jobs: usize) -> u64 {
         let estimates: Vec<Estimate> = self.lines.iter().map(|(_, _, estimate)| *estimate).collect();
-        estimate::peak_bytes(&estimates, jobs, self.keys)
+        estimate::peak_bytes(&estimates, jobs, self.key_bytes)
     }
 
     fn refuse_what_does_not_fit(&self, jobs: usize, population: &Population) -> Result<(), Failure> {

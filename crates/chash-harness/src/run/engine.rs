@@ -21,7 +21,7 @@ use super::cases::{CaseSpec, Group, cases, groups};
 use super::estimate;
 use super::output::{Identity, Table};
 use super::progress::Progress;
-use crate::keys::{KeyError, Population};
+use crate::keys::{KeyError, OwnHashes, Population, Prepared};
 use crate::nodes::NodeSet;
 use crate::plan::{self, Plan};
 use crate::registry::{self, METRICS, Role};
@@ -135,7 +135,7 @@ impl Engine<'_> {
         let list = NodeSet::numbered(10);
         let case = CaseSpec { group, algorithm: &spec, list: &list, metric: latency };
         let random = RandomReference::default();
-        let rows = self.measure(&case, prepared.stream(), prepared.request_sample(), &random);
+        let rows = self.measure(&case, &prepared, &random);
         let rows = rows.ok_or(RunError::Interrupted)?;
         self.timing.null = chash_metrics::latency::null_table(&rows, &self.timing.threads);
         Ok(())
@@ -187,12 +187,10 @@ impl Engine<'_> {
             self.progress.advance((estimates[at] / 1e3) as u64);
             writer.accept(at, rows)
         };
-        let sample = prepared.request_sample();
         if timings {
             // Nothing beside a measurement, not even the writing of the rows before it.
-            return (0..cases.len()).try_for_each(|at| {
-                accept(at, self.measure(&cases[at], keys, sample, random_of(&cases[at])))
-            });
+            return (0..cases.len())
+                .try_for_each(|at| accept(at, self.measure(&cases[at], &prepared, random_of(&cases[at]))));
         }
         let mut order: Vec<usize> = (0..cases.len()).collect();
         order.sort_by(|a, b| estimates[*b].total_cmp(&estimates[*a]));
@@ -200,9 +198,10 @@ impl Engine<'_> {
         pool.in_place_scope_fifo(|scope| {
             for at in order {
                 let (sender, case, random) = (sender.clone(), &cases[at], random_of(&cases[at]));
+                let prepared = &prepared;
                 scope.spawn_fifo(move |_| {
                     // The receiver is gone only after a file could not be written.
-                    let _ = sender.send((at, self.measure(case, keys, sample, random)));
+                    let _ = sender.send((at, self.measure(case, prepared, random)));
                 });
             }
             drop(sender);
@@ -218,8 +217,7 @@ impl Engine<'_> {
     fn measure(
         &self,
         spec: &CaseSpec<'_>,
-        keys: &dyn KeyStream,
-        requests: &[u64],
+        prepared: &Prepared,
         random: &RandomReference,
     ) -> Option<Vec<Observation>> {
         if self.cancelled.load(Ordering::Relaxed) {
@@ -239,6 +237,10 @@ impl Engine<'_> {
         let placement_seed = placement_seed(self.plan.seed, spec.list.named, spec.group.rep);
         let build = |nodes: &[Node]| registry::build(spec.algorithm, spec.list.with(nodes), placement_seed);
         let estimate = |nodes: &[Node]| (row.estimate)(spec.algorithm, spec.list.with(nodes));
+        let hasher = registry::own_hasher(spec.algorithm);
+        let own = hasher.as_deref().map(|hasher| OwnHashes::new(prepared.stream(), hasher));
+        let keys = own.as_ref().map_or(prepared.stream(), |own| own as &dyn KeyStream);
+        let requests = prepared.request_sample(hasher.as_deref());
         let (share_theory, move_theory) = (row.theory)(spec.algorithm);
         let scenario = scenario(self.plan, &spec.list.nodes);
         let case = Case {
@@ -246,7 +248,7 @@ impl Engine<'_> {
             build: &build,
             estimate: &estimate,
             keys,
-            requests,
+            requests: &requests,
             scenario: &scenario,
             share_theory,
             move_theory,
@@ -293,7 +295,10 @@ impl Engine<'_> {
             run_id: self.run_id.to_owned(),
             algorithm: case.algorithm.name,
             config: case.algorithm.to_string(),
-            key_hash: registry::key_hash_label(&self.plan.key_hash),
+            key_hash: match registry::algorithm(case.algorithm.name).system {
+                Some(_) => case.algorithm.name.to_owned(),
+                None => registry::key_hash_label(&self.plan.key_hash),
+            },
             nodes: case.list.nodes.len() as u64,
             weights: case.list.weights.clone(),
             workload: self.population.workload_label(group.workload),

@@ -44,17 +44,17 @@ pub fn case(case: &CaseSpec<'_>, timing: &TimingPlan, keys: u64, requests: u64) 
     Estimate { time_ns, memory_bytes: one.saturating_mul(placements).saturating_mul(2) }
 }
 
-/// Bytes that the keys of a group take.
+/// Bytes that the keys of a group take, with or without their own bytes.
 #[must_use]
-pub fn key_bytes(keys: u64) -> u64 {
-    if keys > COUNTED_KEYS { 1 << 20 } else { keys * 24 }
+pub fn key_bytes(keys: u64, keeping: bool) -> u64 {
+    if keys > COUNTED_KEYS { 1 << 20 } else { keys * if keeping { 56 } else { 24 } }
 }
 
-/// The most memory the plan's deterministic cases can hold at once on `jobs` threads.
+/// The most memory the plan's deterministic cases can hold at once on `jobs` threads, beside the keys.
 #[must_use]
-pub fn peak_bytes(cases: &[Estimate], jobs: usize, keys: u64) -> u64 {
+pub fn peak_bytes(cases: &[Estimate], jobs: usize, key_bytes: u64) -> u64 {
     let mut sizes: Vec<u64> = cases.iter().map(|case| case.memory_bytes).collect();
     sizes.sort_unstable_by(|a, b| b.cmp(a));
     let placements = sizes.iter().take(jobs).fold(0u64, |sum, size| sum.saturating_add(*size));
-    placements.saturating_add(key_bytes(keys))
+    placements.saturating_add(key_bytes)
 }
