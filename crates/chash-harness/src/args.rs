@@ -23,6 +23,10 @@ pub enum Command {
     /// Show every algorithm, workload, metric, key hash and preset
     List(ListArgs),
     /// Say which node gets each key: CSV `key,node` on standard output
+    ///
+    /// Deployed systems (compat.NAME) hash the key's bytes themselves, and read further columns of the CSV of nodes:
+    /// `chash list --filter compat` shows which. Where loads are counted (`bounded`, and the balance_factor of compat.haproxy and
+    /// compat.envoy), each key in its order is an arrival that never ends.
     Place(PlaceArgs),
     /// Say what moves when the list of nodes changes
     Move(MoveArgs),
@@ -141,10 +145,10 @@ pub struct RunArgs {
     /// Print the documented defaults of every setting and end
     #[arg(long)]
     pub reference: bool,
-    /// quick, standard, full, five-caches or vnodes
+    /// quick, standard, full, five-caches, vnodes or deployed
     #[arg(long, value_name = "NAME")]
     pub preset: Option<String>,
-    /// Algorithm spec; repeat for several; * is every one
+    /// Algorithm spec; repeat for several; * is every one of our own, compat.* every deployed system
     #[arg(long, value_name = "SPEC")]
     pub algorithm: Vec<String>,
     /// A count, or a CSV with a column `name`; repeat for several
@@ -197,7 +201,7 @@ pub struct RunArgs {
 /// `verify`.
 #[derive(Debug, Args)]
 pub struct VerifyArgs {
-    /// Algorithm spec; repeat for several; every one if none
+    /// Algorithm spec, or as `compat.*`; repeat for several; every one if none
     #[arg(long, value_name = "SPEC")]
     pub algorithm: Vec<String>,
     /// Only checks whose `algorithm law` contains this text

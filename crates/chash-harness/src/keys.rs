@@ -531,3 +531,37 @@ impl KeyText {
         self.text.as_bytes()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use chash_workloads::Sequential;
+
+    /// Every block of a stream that is generated again has the bytes of its keys, and a system's own hashes.
+    #[test]
+    fn streams_have_bytes_and_own_hashes() {
+        let flags = crate::plan::Patch {
+            algorithms: Some(vec!["compat.nginx".to_owned()]),
+            key_format: Some("product:{}".to_owned()),
+            ..crate::plan::Patch::default()
+        };
+        let plan = Plan::resolve(crate::plan::Patch::default(), flags).unwrap();
+        assert!(plan.keeps_bytes());
+        let (count, first) = (BLOCK as u64 + 3, 5);
+        let keys = GeneratedKeys::new(&plan, count).unwrap();
+        let workload = Box::new(Sequential::new(count, 2 * count).unwrap());
+        let stream = StreamedKeys { keys, first, workload };
+        let own = registry::own_hasher(&plan.algorithms[0]).unwrap();
+        let (mut distinct, mut requests) = (0, 0);
+        OwnHashes::new(&stream, &*own).for_each_block(&mut |block| {
+            let seen = if matches!(block.counts, Counts::Requests) { &mut requests } else { &mut distinct };
+            for (at, hash) in block.hashes.iter().enumerate() {
+                let key = format!("product:{}", first + *seen % count);
+                assert_eq!(block.bytes.unwrap().get(at), key.as_bytes());
+                assert_eq!(*hash, own.hash_key(key.as_bytes()));
+                *seen += 1;
+            }
+        });
+        assert_eq!((distinct, requests), (count, 2 * count));
+    }
+}

@@ -18,6 +18,7 @@ pub const PRESETS: &[(&str, &str)] = &[
     ("full", include_str!("../presets/full.toml")),
     ("five-caches", include_str!("../presets/five-caches.toml")),
     ("vnodes", include_str!("../presets/vnodes.toml")),
+    ("deployed", include_str!("../presets/deployed.toml")),
 ];
 
 /// Every default, with its documentation.

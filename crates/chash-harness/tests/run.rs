@@ -85,7 +85,11 @@ fn every_file_keeps_its_schema() {
             }
         }
         let tried: BTreeSet<&str> = rows.iter().map(|row| row[1].as_str()).collect();
-        let all: BTreeSet<&str> = chash_harness::registry::ALGORITHMS.iter().map(|row| row.name).collect();
+        let all: BTreeSet<&str> = chash_harness::registry::ALGORITHMS
+            .iter()
+            .filter(|row| row.system.is_none())
+            .map(|row| row.name)
+            .collect();
         assert_eq!(tried, all, "{name}: every algorithm has a row, if only one that says why not");
     }
     let found: BTreeSet<String> =
