@@ -61,7 +61,7 @@ pub fn run(args: &PlaceArgs) -> Result<(), Failure> {
     let mut text = KeyText::new(&plan);
     let hasher: &dyn KeyHasher = &*hasher;
     for_each_batch(&plan, args.quiet, hasher, &mut |batch: &KeyBatch| {
-        match args.replicas {
+        match args.replicas.zip(placement.as_replicated()) {
             None => {
                 owners.resize(batch.len(), NodeId::default());
                 owners_of(&mut *placement, batch, &mut owners);
@@ -69,8 +69,7 @@ pub fn run(args: &PlaceArgs) -> Result<(), Failure> {
                     write(&mut writer, &[text.of(batch.key(at)), name(*owner)])?;
                 }
             }
-            Some(count) => {
-                let replicated = placement.as_replicated().expect("asked for before");
+            Some((count, replicated)) => {
                 owners.resize((count as usize).min(list.nodes.len()), NodeId::default());
                 for (at, hash) in batch.hashes().iter().enumerate() {
                     let found = replicated.replicas(*hash, &mut owners);
