@@ -117,6 +117,30 @@ fn place_gives_the_recorded_servers() {
     }
 }
 
+/// Where loads are counted, requests for one hot key go on to other servers as soon as the first is full.
+#[test]
+fn place_counts_arrivals() {
+    let dir = tempdir().unwrap();
+    fs::write(dir.path().join("keys"), "hot\n".repeat(40)).unwrap();
+    let owners = |spec: &str| {
+        let mut loads: BTreeMap<String, u64> = BTreeMap::new();
+        for (_, node) in place(dir.path(), &format!("--algorithm {spec} --nodes 4 --keys keys")) {
+            *loads.entry(node).or_default() += 1;
+        }
+        loads
+    };
+    for (bounded, unbounded) in [
+        ("compat.haproxy:balance_factor=150", "compat.haproxy"),
+        ("compat.envoy:balance_factor=150", "compat.envoy"),
+        ("bounded:factor=1.5", "ring"),
+    ] {
+        assert_eq!(owners(unbounded).into_values().collect::<Vec<_>>(), [40], "{unbounded}");
+        let loads = owners(bounded);
+        // 1.5 times the mean of 10, and one more where the limit is asked before the request counts.
+        assert!(loads.len() > 1 && loads.values().all(|load| *load <= 16), "{bounded}: {loads:?}");
+    }
+}
+
 /// A server that is down is a column of the list: `move` counts what two placements show.
 #[test]
 fn move_agrees_with_two_placements() {

@@ -48,8 +48,9 @@ pub(super) fn row(system: &'static System) -> Algorithm {
         summary: system.summary,
         source: system.source,
         complexity: Complexity {
-            lookup: system.complexity,
-            memory: "as beside the lookup, and the list",
+            // The catalogue has both in one text.
+            lookup: system.complexity.strip_prefix("lookup ").unwrap_or(system.complexity),
+            memory: "as stated with the lookup, and the list",
             change: "a build",
         },
         params: params.leak(),
