@@ -27,9 +27,9 @@ const SEED: u64 = 1;
 fn main() {
     let start = SystemTime::now();
     let mut criterion = Criterion::default()
-        .sample_size(20)
-        .warm_up_time(Duration::from_millis(200))
-        .measurement_time(Duration::from_millis(600))
+        .sample_size(10)
+        .warm_up_time(Duration::from_millis(100))
+        .measurement_time(Duration::from_millis(300))
         .configure_from_args();
     lookup::bench(&mut criterion);
     build::bench(&mut criterion);
