@@ -12,7 +12,7 @@ use crate::plan::{CountOrText, Plan};
 ///
 /// # Errors
 ///
-/// As [`Population::read`], and the first error of `visit`.
+/// As [`Population::read`](super::Population::read), and the first error of `visit`.
 pub fn for_each_batch(
     plan: &Plan,
     quiet: bool,
