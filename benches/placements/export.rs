@@ -24,13 +24,21 @@ const COLUMNS: [&str; 11] = [
     "std_dev_ns",
 ];
 
+/// The workspace's directory.
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+/// Where criterion keeps its estimates: told to it, so that both look in one place however the bench is started.
+pub(crate) fn home() -> PathBuf {
+    let target = || std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
+    std::env::var_os("CRITERION_HOME").map_or_else(|| target().join("criterion"), PathBuf::from)
+}
+
 /// Writes what criterion has measured since `start`; `None` if that is nothing.
 pub(crate) fn export(start: SystemTime) -> Result<Option<PathBuf>, Box<dyn Error>> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
-    let home = std::env::var_os("CRITERION_HOME").map_or_else(|| target.join("criterion"), PathBuf::from);
     let mut found = Vec::new();
-    collect(&home, start, &mut found)?;
+    collect(&home(), start, &mut found)?;
     if found.is_empty() {
         return Ok(None);
     }
@@ -40,7 +48,7 @@ pub(crate) fn export(start: SystemTime) -> Result<Option<PathBuf>, Box<dyn Error
     }
     rows.sort_by(|a, b| (&a[0], &a[1], a[2].len(), &a[2]).cmp(&(&b[0], &b[1], b[2].len(), &b[2])));
 
-    let dir = root.join("results").join(format!("{}-bench", Timestamp::now().strftime("%Y-%m-%d")));
+    let dir = root().join("results").join(format!("{}-bench", Timestamp::now().strftime("%Y-%m-%d")));
     fs::create_dir_all(&dir)?;
     let (path, part) = (dir.join("estimates.csv"), dir.join("estimates.csv.part"));
     let mut writer = csv::WriterBuilder::new().terminator(csv::Terminator::Any(b'\n')).from_path(&part)?;

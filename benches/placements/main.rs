@@ -27,6 +27,7 @@ const SEED: u64 = 1;
 fn main() {
     let start = SystemTime::now();
     let mut criterion = Criterion::default()
+        .output_directory(&export::home())
         .sample_size(10)
         .warm_up_time(Duration::from_millis(100))
         .measurement_time(Duration::from_millis(300))
